@@ -1,0 +1,212 @@
+package bypass
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Runner sends cases through a proxy and judges what came of them.
+type Runner struct {
+	Watch   *Watch
+	Leaks   *Leaks
+	Proxied func(profile string) string // connection string of an agent at the proxy
+	Direct  func(profile string) string // and of the agent's upstream login at the server
+	Rules   func() [][]string           // rules of each statement decided since the last call, in order; nil: not known
+	Expand  *strings.Replacer           // placeholders in cases' texts
+}
+
+// Run runs one case and lists what is wrong. An error is the test's own, not
+// the proxy's.
+func (r *Runner) Run(ctx context.Context, c *Case) (wrong []string, err error) {
+	if c.Setup != "" {
+		if err := r.Watch.Exec(ctx, c.Setup); err != nil {
+			return nil, fmt.Errorf("%s: setup: %w", c.ID, err)
+		}
+		defer func() { err = errors.Join(err, r.Watch.Exec(ctx, c.Teardown)) }()
+	}
+	var direct []Answer
+	if c.Expect.Outcome == Allow || c.Expect.Outcome == Limit {
+		if direct, _, err = r.play(ctx, r.Direct(c.Profile), c, nil); err != nil {
+			return nil, fmt.Errorf("%s directly: %w", c.ID, err)
+		}
+		if err := r.Watch.Quiet(ctx); err != nil {
+			return nil, err
+		}
+	}
+	before, err := r.Watch.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rules [][][]string
+	answers, received, err := r.play(ctx, r.Proxied(c.Profile), c, &rules)
+	if err != nil {
+		return []string{err.Error()}, nil
+	}
+	wrong = append(wrong, r.outcome(c, direct, answers, rules)...)
+	wrong = append(wrong, r.Leaks.Find(c, answers, received)...)
+	changed, err := r.changes(ctx, before)
+	return append(wrong, changed...), err
+}
+
+// play sends a case's messages over one new connection.
+func (r *Runner) play(ctx context.Context, dsn string, c *Case, rules *[][][]string) ([]Answer, []byte, error) {
+	client, err := Dial(ctx, dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	var answers []Answer
+	r.decided()
+	for _, m := range c.Messages {
+		send := client.Query
+		if c.Extended {
+			send = client.Run
+		}
+		a, err := send(r.Expand.Replace(m))
+		if err != nil {
+			return nil, nil, errors.Join(err, client.Close())
+		}
+		answers = append(answers, a)
+		if rules != nil {
+			*rules = append(*rules, r.decided())
+		}
+		if a.Closed {
+			break
+		}
+	}
+	received := client.Received()
+	if err := client.Close(); err != nil && !answers[len(answers)-1].Closed {
+		return nil, nil, err
+	}
+	return answers, received, nil
+}
+
+func (r *Runner) decided() [][]string {
+	if r.Rules == nil {
+		return nil
+	}
+	return r.Rules()
+}
+
+// outcome compares what came back with what the case expects.
+func (r *Runner) outcome(c *Case, direct, answers []Answer, rules [][][]string) []string {
+	switch c.Expect.Outcome {
+	case Deny:
+		return r.denied(c, answers, rules)
+	case Error:
+		var codes []string
+		for _, a := range answers {
+			for _, e := range a.Errors {
+				codes = append(codes, e.SQLSTATE)
+			}
+		}
+		if !slices.Contains(codes, c.Expect.SQLSTATE) {
+			return []string{fmt.Sprintf("errors %v, not %s", codes, c.Expect.SQLSTATE)}
+		}
+		return nil
+	}
+	wrong := Compare(direct, answers, c.Volatile)
+	if n := rowCount(answers); c.Expect.Outcome == Limit && n != c.Expect.Rows {
+		wrong = append(wrong, fmt.Sprintf("%d rows, not %d", n, c.Expect.Rows))
+	}
+	return wrong
+}
+
+func rowCount(answers []Answer) int {
+	n := 0
+	for _, a := range answers {
+		for _, r := range a.Results {
+			n += len(r.Rows)
+		}
+	}
+	return n
+}
+
+// denied checks each message of a refused case against its reason.
+func (r *Runner) denied(c *Case, answers []Answer, rules [][][]string) []string {
+	var wrong []string
+	for i, want := range c.Reasons {
+		if want.Any {
+			continue
+		}
+		if i >= len(answers) {
+			return append(wrong, fmt.Sprintf("message %d was not reached: the connection was closed", i+1))
+		}
+		var decided [][]string
+		if i < len(rules) {
+			decided = rules[i]
+		}
+		if problem := refusal(want, &answers[i], decided); problem != "" {
+			wrong = append(wrong, fmt.Sprintf("message %d: %s", i+1, problem))
+		}
+	}
+	return wrong
+}
+
+// refusal checks one message: what the client was shown has to come from one
+// of the wanted rules, and where the decision itself is known, the first of
+// them has to be among its reasons.
+func refusal(want Reason, a *Answer, decided [][]string) string {
+	if want.Pass {
+		if len(a.Errors) > 0 {
+			return fmt.Sprintf("refused: %+v", a.Errors[0])
+		}
+		return ""
+	}
+	if len(a.Errors) == 0 {
+		return fmt.Sprintf("not refused, %d results", len(a.Results))
+	}
+	shown, ok := Rule(a.Errors[0])
+	if !ok {
+		return fmt.Sprintf("an error that names no rule: %+v", a.Errors[0])
+	}
+	if !slices.Contains(want.Rules, shown) {
+		return fmt.Sprintf("refused by %s, not %s: %s", shown, strings.Join(want.Rules, " or "), a.Errors[0].Message)
+	}
+	if decided == nil {
+		return ""
+	}
+	for _, reasons := range decided {
+		if slices.Contains(reasons, want.Rules[0]) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("refused by %v, not for %s", decided, want.Rules[0])
+}
+
+// Rule takes the rule's id out of a refusal's DETAIL.
+func Rule(e Report) (string, bool) {
+	_, rest, ok := strings.Cut(e.Detail, "rule ")
+	if !ok {
+		return "", false
+	}
+	end := strings.IndexAny(rest, " ,.;:\n")
+	if end < 0 {
+		end = len(rest)
+	}
+	return strings.Trim(rest[:end], `"`), true
+}
+
+// changes waits until the case's sessions have ended and lists what they left.
+func (r *Runner) changes(ctx context.Context, before Trace) ([]string, error) {
+	var changed []string
+	if err := r.Watch.Quiet(ctx); err != nil {
+		changed = append(changed, err.Error())
+	}
+	after, err := r.Watch.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if after.Transactions != before.Transactions {
+		changed = append(changed, "a transaction wrote on the server")
+	}
+	if after.Held != before.Held {
+		changed = append(changed, "left on the server: "+after.Held)
+	}
+	if after.Files != before.Files {
+		changed = append(changed, "files written: "+after.Files)
+	}
+	return changed, nil
+}

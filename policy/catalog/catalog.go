@@ -61,9 +61,10 @@ type Relation struct {
 
 // Column is a row of pg_attribute with attnum > 0.
 type Column struct {
-	Num  int16  `json:"num"`
-	Name string `json:"name"`
-	Type OID    `json:"type"`
+	Num       int16  `json:"num"`
+	Name      string `json:"name"`
+	Type      OID    `json:"type"`
+	Generated bool   `json:"generated,omitempty"` // GENERATED ALWAYS AS (…): COPY of the table leaves it out
 }
 
 // Column finds a column by its exact name.

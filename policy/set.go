@@ -1,6 +1,12 @@
 package policy
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/pgairlock/pgairlock/policy/catalog"
+)
 
 // Access is what kind of agent it is.
 type Access string
@@ -26,14 +32,40 @@ const (
 
 // Set is a whole compiled policy. It is immutable: a reload makes a new one.
 type Set struct {
-	Digest string // hex SHA-256 of the policy's canonical form
-	agents map[string]*Agent
+	Digest        string // hex SHA-256 of the policy file's bytes, as sha256sum prints it
+	Mode          Mode
+	SecretColumns []SecretColumn
+
+	agents   map[string]*Agent
+	patterns []sourced[pattern] // of tables, for Warnings
+}
+
+// SecretColumn is a column whose values are never written out in clear.
+type SecretColumn struct {
+	Table  catalog.Name
+	Column string
+	source string
+}
+
+// sourced is a value with the file:line it comes from.
+type sourced[T any] struct {
+	value  T
+	source string
 }
 
 // Agent finds an agent by the name it logs in with.
 func (s *Set) Agent(name string) (*Agent, bool) {
 	a, ok := s.agents[name]
 	return a, ok
+}
+
+// Agents lists the agents by name.
+func (s *Set) Agents() []*Agent {
+	list := make([]*Agent, 0, len(s.agents))
+	for _, name := range slices.Sorted(maps.Keys(s.agents)) {
+		list = append(list, s.agents[name])
+	}
+	return list
 }
 
 // Agent is one agent's compiled permissions. It is immutable and belongs to
@@ -47,17 +79,48 @@ type Agent struct {
 	Databases         map[string]string // database → upstream role
 	SearchPath        []string
 	Metadata          Metadata
+	CopyToStdout      bool // COPY … TO STDOUT is open, within the limits
 	Limits            Limits
+
+	ref         *reference
+	permissions []*permissions // its own first, then its groups'
+	settings    map[string]bool
+	rules       []*rule // those that can match the agent's statements
 }
 
-// Limits are an agent's budgets; zero means the default was switched off
-// explicitly and there is no limit.
+// Limits are an agent's budgets; zero means no limit: switched off explicitly,
+// or the agent is one that is only observed.
 type Limits struct {
-	Rows              int64
-	Bytes             int64
+	Rows              int64 // of one answer
+	Bytes             int64 // of row data of one answer
 	StatementTimeout  time.Duration
 	LockTimeout       time.Duration
 	IdleInTransaction time.Duration
-	Sessions          int
-	Concurrent        int
+	Sessions          int // at a time
+	Concurrent        int // statements running at a time, over all sessions
+}
+
+// permissions is what one agent or group says, compiled once.
+type permissions struct {
+	tables     tableSet
+	functions  callableSet
+	operators  callableSet
+	extensions map[string]bool // names as in pg_extension
+	types      map[catalog.Name]bool
+}
+
+// grants says whether any of the agent's entries permits the privilege on a
+// column of a relation; column "" asks for any column at all.
+func (a *Agent) grants(schema, name string, need Privilege, column string) bool {
+	for _, p := range a.permissions {
+		g := p.tables.find(schema, name)
+		if g == nil {
+			continue
+		}
+		set := g.columns(need)
+		if column == "" && !set.empty() || column != "" && set.has(column) {
+			return true
+		}
+	}
+	return false
 }

@@ -231,8 +231,8 @@ func (s State) Changes(after State) []string {
 	return changed
 }
 
-// ProbeDir makes a folder in parent that the server may write to, whatever user
-// it runs as.
+// ProbeDir makes a folder in parent, which the server can enter, that it may
+// write to, whatever user it runs as.
 func ProbeDir(parent string) (string, error) {
 	dir, err := os.MkdirTemp(parent, "probe-")
 	if err != nil {

@@ -3,7 +3,11 @@
 // Decision. It does no I/O, keeps no state, never looks at a clock.
 package policy
 
-import "github.com/pgairlock/pgairlock/policy/catalog"
+import (
+	"slices"
+
+	"github.com/pgairlock/pgairlock/policy/catalog"
+)
 
 // Kind is what one statement is, in PostgreSQL's own words.
 type Kind string
@@ -76,6 +80,9 @@ func (r Risk) String() string {
 	}
 	return "unknown"
 }
+
+// RiskNames lists the levels' names, in rising order.
+func RiskNames() []string { return slices.Clone(riskNames[:]) }
 
 // Privilege is a set of what is done to a relation or column.
 type Privilege uint8

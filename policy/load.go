@@ -116,7 +116,7 @@ func (l *loader) table(p *permissions, e *strictyaml.Entry[tableWords], access A
 		l.fail(*w.writes, "insert, update and delete are not supported with access: read_only")
 	}
 	p.tables.add(pat, &grant{read: l.columns(w.read), insert: l.columns(w.insert), update: l.columns(w.update), delete: w.delete})
-	l.set.patterns = append(l.set.patterns, sourced[pattern]{pat, e.Pos.Short()})
+	l.set.mentions = append(l.set.mentions, mention{pat, e.Key, e.Pos, w.columns()})
 }
 
 func (l *loader) columns(w columnWords) columnSet {
@@ -187,7 +187,7 @@ func (l *loader) secretColumn(c strictyaml.Located[string]) {
 		l.fail(c.Pos, "%q: want schema.table.column", c.Value)
 	default:
 		l.set.SecretColumns = append(l.set.SecretColumns,
-			SecretColumn{catalog.Name{Schema: parts[0], Name: parts[1]}, parts[2], c.Pos.Short()})
+			SecretColumn{catalog.Name{Schema: parts[0], Name: parts[1]}, parts[2], c.Pos})
 	}
 }
 

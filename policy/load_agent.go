@@ -11,6 +11,7 @@ import (
 func (l *loader) agent(name string, at strictyaml.Pos, w *agentWords) {
 	a := &Agent{
 		Name:              name,
+		At:                at,
 		Access:            w.Access.Value,
 		UnsafePassthrough: w.UnsafePassthrough.Value,
 		Databases:         make(map[string]string, len(w.Databases)),

@@ -72,7 +72,7 @@ func (l *loader) ruleMatch(r *rule, m *matchWords) {
 			continue
 		}
 		r.tables = append(r.tables, p)
-		l.set.patterns = append(l.set.patterns, sourced[pattern]{p, t.Pos.Short()})
+		l.set.mentions = append(l.set.mentions, mention{pattern: p, text: t.Value, at: t.Pos})
 	}
 	for _, c := range m.Commands {
 		r.commands = append(r.commands, Command(c.Value))
@@ -98,12 +98,3 @@ func (l *loader) ruleMatch(r *rule, m *matchWords) {
 		l.fail(m.WithoutWhere.Pos, "without_where can only be true: leave it out otherwise")
 	}
 }
-
-// Warning is something in a policy that is probably not meant.
-type Warning struct {
-	Source  string // file:line
-	Message string
-}
-
-// String is file:line: message.
-func (w Warning) String() string { return w.Source + ": " + w.Message }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/pgairlock/pgairlock/internal/strictyaml"
 )
@@ -19,6 +20,11 @@ type tableWords struct {
 type columnWords struct {
 	all     bool
 	columns []strictyaml.Located[string]
+}
+
+// columns lists all columns that the entry names.
+func (t *tableWords) columns() []strictyaml.Located[string] {
+	return slices.Concat(t.read.columns, t.insert.columns, t.update.columns)
 }
 
 type tableMapping struct {

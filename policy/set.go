@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pgairlock/pgairlock/internal/strictyaml"
 	"github.com/pgairlock/pgairlock/policy/catalog"
 )
 
@@ -37,20 +38,14 @@ type Set struct {
 	SecretColumns []SecretColumn
 
 	agents   map[string]*Agent
-	patterns []sourced[pattern] // of tables, for Warnings
+	mentions []mention // what the file names, for Warnings
 }
 
 // SecretColumn is a column whose values are never written out in clear.
 type SecretColumn struct {
 	Table  catalog.Name
 	Column string
-	source string
-}
-
-// sourced is a value with the file:line it comes from.
-type sourced[T any] struct {
-	value  T
-	source string
+	at     strictyaml.Pos
 }
 
 // Agent finds an agent by the name it logs in with.
@@ -72,6 +67,7 @@ func (s *Set) Agents() []*Agent {
 // one Set.
 type Agent struct {
 	Name              string
+	At                strictyaml.Pos // where the policy file defines it
 	Access            Access
 	UnsafePassthrough bool              // observe only: red lines too are only recorded
 	Password          string            // name of the secret, without "secret:"

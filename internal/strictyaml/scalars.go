@@ -75,14 +75,15 @@ type SecretRef struct {
 func (s *SecretRef) DecodeYAML(n *Node) {
 	text, ok := n.Text()
 	name, found := strings.CutPrefix(text, "secret:")
-	if !ok || !found || !isSecretName(name) {
+	if !ok || !found || !IsSecretName(name) {
 		n.Errorf("a secret in clear text (not repeated here): write secret:NAME, and say under secrets where NAME comes from")
 		return
 	}
 	*s = SecretRef{Name: name, Pos: n.Pos()}
 }
 
-func isSecretName(s string) bool {
+// IsSecretName says whether s can be the NAME of secret:NAME.
+func IsSecretName(s string) bool {
 	if s == "" || len(s) > 63 {
 		return false
 	}

@@ -1,0 +1,313 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/rs/zerolog"
+
+	"github.com/pgairlock/pgairlock/policy"
+	"github.com/pgairlock/pgairlock/proxy/wire"
+)
+
+// Options is what a Server is made of. All of it is fixed for its life but for
+// the policy, which Apply replaces.
+type Options struct {
+	Databases      map[string]Database
+	TLS            *tls.Config // nil: connections are not encrypted
+	RequireTLS     bool
+	StartupTimeout time.Duration // until an agent has proved itself; 0: 10 s
+	Refresh        time.Duration // age at which the picture of a database is taken anew; 0: 1 min
+	Limits         wire.Limits   // zero: wire.DefaultLimits
+	Recorder       Recorder
+	Log            zerolog.Logger
+	Redact         func(string) string // runs over everything that leaves, but for the two SQL sockets
+	Now            func() time.Time    // nil: time.Now
+}
+
+// Database is a database behind the proxy.
+type Database struct {
+	Server         *pgconn.Config // without user and password
+	Roles          map[string]Role
+	MaxConnections int // 0: no limit
+}
+
+// Role is an upstream login.
+type Role struct {
+	User     string
+	Password func() string
+	// AcceptWrites serves read_only agents on a login that can write. Without
+	// it such agents are refused: grants are the floor that holds when all else
+	// fails.
+	AcceptWrites bool
+}
+
+// policyState is one policy with what belongs to it. It is immutable.
+type policyState struct {
+	set       *policy.Set
+	verifiers map[string]Verifier
+}
+
+// Server is the proxy. Make one with New, give it a policy with Apply, then
+// Serve.
+type Server struct {
+	options  Options
+	current  atomic.Pointer[policyState]
+	gate     *gate
+	catalogs *catalogs
+	decoyKey [32]byte
+
+	mu       sync.Mutex
+	closing  bool
+	sessions map[cancelKey]*session
+	perAgent map[string]int
+	perBase  map[string]int
+	running  sync.WaitGroup
+}
+
+// cancelKey is what a client gets in BackendKeyData: the server's own process
+// id, and a secret of the proxy's.
+type cancelKey struct {
+	pid    uint32
+	secret uint32
+}
+
+// New makes a Server that has no policy yet.
+func New(o Options) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.StartupTimeout == 0 {
+		o.StartupTimeout = 10 * time.Second
+	}
+	if o.Refresh == 0 {
+		o.Refresh = time.Minute
+	}
+	if o.Limits == (wire.Limits{}) {
+		o.Limits = wire.DefaultLimits()
+	}
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
+	if o.Recorder == nil {
+		return nil, errors.New("proxy: a Recorder is needed")
+	}
+	s := &Server{options: o, gate: newGate(), catalogs: newCatalogs(), sessions: map[cancelKey]*session{},
+		perAgent: map[string]int{}, perBase: map[string]int{}}
+	if _, err := rand.Read(s.decoyKey[:]); err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	return s, nil
+}
+
+// Apply makes set the policy from the next statement on, also of sessions that
+// are open and of statements that are prepared. passwords are the agents'
+// passwords or SCRAM verifiers by agent name.
+func (s *Server) Apply(set *policy.Set, passwords map[string]string) error {
+	verifiers := make(map[string]Verifier, len(passwords))
+	for agent, text := range passwords {
+		v, err := NewVerifier(text)
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", agent, err)
+		}
+		verifiers[agent] = v
+	}
+	s.current.Store(&policyState{set: set, verifiers: verifiers})
+	s.gate.forget()
+	return nil
+}
+
+func (s *Server) now() time.Time { return s.options.Now() }
+
+// Serve accepts connections until ctx ends or l fails. It returns when every
+// session has ended: sessions are told so (57P01) when ctx ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if s.current.Load() == nil {
+		return errors.New("proxy: no policy was applied")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, func() {
+		s.shut()
+		_ = l.Close()
+	})
+	defer stop()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.watch(ctx)
+	}()
+	err := s.accept(ctx, l)
+	cancel()
+	s.shut()
+	s.running.Wait()
+	<-watched
+	return err
+}
+
+func (s *Server) accept(ctx context.Context, l net.Listener) error {
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept: %w", err)
+		case err != nil:
+			// out of descriptors, for instance: connections that end make room
+			s.options.Log.Warn().Err(err).Msg("accept")
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+			continue
+		}
+		s.running.Add(1)
+		go func() {
+			defer s.running.Done()
+			s.handle(ctx, conn)
+		}()
+	}
+}
+
+// handle serves one connection from its first byte to its last. A fault in it
+// ends it alone.
+func (s *Server) handle(ctx context.Context, conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.options.Log.Error().Str("client", conn.RemoteAddr().String()).
+				Str("fault", s.options.Redact(fmt.Sprint(fault))).Msg("session ended by a fault")
+		}
+	}()
+	c, err := s.begin(ctx, conn)
+	if err == nil && c == nil {
+		return
+	}
+	if err == nil {
+		err = s.session(ctx, c)
+	}
+	if err != nil {
+		s.turnAway(ctx, c, err)
+	}
+}
+
+// turnAway tells a client why it can't have a session.
+func (s *Server) turnAway(ctx context.Context, c *client, err error) {
+	var known *refusal
+	if !errors.As(err, &known) {
+		if !errors.Is(err, errClosed) {
+			s.options.Log.Warn().Str("client", c.conn.RemoteAddr().String()).Str("error", s.options.Redact(err.Error())).Msg("connection refused")
+		}
+		return
+	}
+	s.options.Log.Warn().Str("client", c.conn.RemoteAddr().String()).Str("user", s.options.Redact(c.startup.user)).
+		Str("sqlstate", known.sqlstate).Str("error", s.options.Redact(known.message)).Msg("connection refused")
+	recordErr := s.options.Recorder.Session(ctx, SessionRecord{Time: s.now(), Event: "login_refused", Agent: c.startup.user,
+		Address: c.conn.RemoteAddr().String(), Database: c.startup.database, SQLSTATE: known.sqlstate, Reason: known.message})
+	if recordErr != nil {
+		s.options.Log.Error().Str("error", s.options.Redact(recordErr.Error())).Msg("audit")
+	}
+	_ = c.conn.SetWriteDeadline(s.now().Add(2 * time.Second))
+	_, _ = c.conn.Write(wire.AppendReport(nil, known.report("FATAL")))
+}
+
+// register makes room for a session within the limits, and gives it its key.
+func (s *Server) register(x *session, base Database) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return shuttingDown()
+	}
+	if limit := x.agent.Limits.Sessions; limit > 0 && s.perAgent[x.agent.Name] >= limit {
+		return &refusal{sqlstate: "53300", message: fmt.Sprintf("too many connections for agent %q", x.agent.Name), rule: "sessions",
+			hint: fmt.Sprintf("The policy allows %d sessions at a time: close one, or use a smaller pool.", limit)}
+	}
+	if base.MaxConnections > 0 && s.perBase[x.database] >= base.MaxConnections {
+		return &refusal{sqlstate: "53300", message: fmt.Sprintf("too many connections for database %q", x.database), rule: "max_connections"}
+	}
+	s.perAgent[x.agent.Name]++
+	s.perBase[x.database]++
+	return nil
+}
+
+func (s *Server) unregister(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.perAgent[x.agent.Name]--
+	s.perBase[x.database]--
+	if s.sessions[x.key] == x {
+		delete(s.sessions, x.key)
+	}
+}
+
+// name gives a connected session its cancel key.
+func (s *Server) name(x *session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return shuttingDown()
+	}
+	for {
+		var b [4]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return fmt.Errorf("cancel key: %w", err)
+		}
+		x.key = cancelKey{pid: x.up.pid, secret: uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])}
+		if s.sessions[x.key] == nil {
+			s.sessions[x.key] = x
+			return nil
+		}
+	}
+}
+
+func shuttingDown() error {
+	return &refusal{sqlstate: "57P03", message: "the database system is shutting down"}
+}
+
+// shut ends every session.
+func (s *Server) shut() {
+	s.mu.Lock()
+	s.closing = true
+	var open []*session
+	for _, x := range s.sessions {
+		open = append(open, x)
+	}
+	s.mu.Unlock()
+	for _, x := range open {
+		x.end(&refusal{sqlstate: "57P01", message: "terminating connection due to administrator command"})
+	}
+}
+
+// watch looks at every session a few times a second, for what no message
+// announces: statements that outlive their limit.
+func (s *Server) watch(ctx context.Context) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		open := make([]*session, 0, len(s.sessions))
+		for _, x := range s.sessions {
+			open = append(open, x)
+		}
+		s.mu.Unlock()
+		for _, x := range open {
+			x.checkTime(ctx, s.now())
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/rs/zerolog"
+
+	"github.com/pgairlock/pgairlock/policy"
+	"github.com/pgairlock/pgairlock/policy/statement"
+	"github.com/pgairlock/pgairlock/proxy/wire"
+)
+
+// session is one client on one upstream connection.
+type session struct {
+	// fixed before run
+	server   *Server
+	id       string
+	client   net.Conn
+	up       *upstream
+	key      cancelKey
+	database string
+	role     string
+	program  string
+	catalog  *catalogEntry
+	log      zerolog.Logger
+	limits   statement.Limits
+	helpers  sync.WaitGroup // goroutines that interrupt
+
+	// fromClient's own
+	toServer  []byte // bytes for the server, not yet written
+	types     []byte // scratch: text and parameter types of the statement being looked up
+	discard   bool   // the rest of the current message goes nowhere
+	copyAhead bool   // the current message is forwarded in pieces
+
+	// fromServer's own
+	toClient []byte // bytes for the client, not yet written
+	withhold bool   // the rest of the current message goes nowhere
+
+	mu           sync.Mutex // guards what follows
+	changed      sync.Cond  // on mu: flow, path, interrupting, reading or ended changed
+	flow         *wire.Flow
+	agent        *policy.Agent
+	view         *view
+	path         searchPath
+	onBehalfOf   string
+	statements   names[prepared]
+	portals      names[portal]
+	oldestSince  time.Time // since when the oldest pending message is the oldest
+	interrupting bool      // a cancel request of the proxy's own is on its way
+	interrupted  uint64    // the message that the watch cancelled
+	reading      reading
+	answer       []byte // first column of the newest row of an internal exchange
+	ended        bool
+	reason       error // why, for the log
+}
+
+// session runs a session for an agent that has proved itself.
+func (s *Server) session(ctx context.Context, c *client) error {
+	now := s.current.Load()
+	agent, ok := now.set.Agent(c.agent.name)
+	if !ok {
+		return agentGone(c.agent.name)
+	}
+	name := c.startup.database
+	base, known := s.options.Databases[name]
+	roleName, allowed := agent.Databases[name]
+	role, hasRole := base.Roles[roleName]
+	if !known || !allowed || !hasRole {
+		return &refusal{sqlstate: "42501", message: fmt.Sprintf("agent %q may not connect to database %q", agent.Name, name), rule: "databases",
+			hint: databasesHint(agent)}
+	}
+	x := &session{server: s, id: newID(s.now()), client: c.conn, agent: agent, database: name, role: roleName,
+		catalog: s.catalogs.entry(name, roleName), statements: newNames[prepared](), portals: newNames[portal](),
+		limits: statement.Limits{Bytes: s.options.Limits.Statement}}
+	x.changed.L = &x.mu
+	x.log = s.options.Log.With().Str("session", x.id).Str("agent", agent.Name).Logger()
+	if err := s.register(x, base); err != nil {
+		return err
+	}
+	defer s.unregister(x)
+	for _, asked := range c.startup.settings {
+		switch asked.name {
+		case "application_name":
+			x.program = asked.value
+		case onBehalfOfSetting:
+			x.onBehalfOf = asked.value
+		}
+	}
+	if err := x.connect(ctx, c, base, role); err != nil {
+		return err
+	}
+	defer func() { _ = x.up.conn.Close() }()
+	return x.run(ctx)
+}
+
+// onBehalfOfSetting is the setting in which a client claims for whom it acts.
+const onBehalfOfSetting = "pgairlock.on_behalf_of"
+
+func agentGone(name string) error {
+	return &refusal{sqlstate: "28000", message: fmt.Sprintf("agent %q is not in the policy", name), rule: "agents"}
+}
+
+func databasesHint(agent *policy.Agent) string {
+	var names []string
+	for name := range agent.Databases {
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "The policy gives this agent no database."
+	}
+	return "The policy gives this agent: " + strings.Join(sorted(names), ", ") + "."
+}
+
+// connect dials the server, looks at what the login could do, takes the catalog
+// if nobody has, and greets the client.
+func (x *session) connect(ctx context.Context, c *client, base Database, role Role) error {
+	settings, refused := upstreamSettings(x.agent, c.startup.settings)
+	if refused != nil {
+		return refused
+	}
+	var notices []*pgconn.Notice
+	up, err := dial(ctx, base, role, settings, func(n *pgconn.Notice) { notices = append(notices, n) },
+		func(ctx context.Context, conn *pgconn.PgConn) error {
+			if err := x.catalog.ensure(ctx, conn, x.server.now, x.server.options.Refresh); err != nil {
+				return err
+			}
+			path, err := askPath(ctx, conn, role.User)
+			x.path.set(path)
+			return err
+		})
+	if err != nil {
+		return explainDial(err, x.database)
+	}
+	x.up = up
+	ready := false
+	defer func() {
+		if !ready {
+			_ = up.conn.Close()
+		}
+	}()
+	if x.agent.Access == policy.ReadOnly && !role.AcceptWrites {
+		if could := x.catalog.writable(); could != "" {
+			return &refusal{sqlstate: "42501", rule: "role-can-write",
+				message: fmt.Sprintf("agent %q is read_only, but its login on the server can write", x.agent.Name),
+				detail:  could,
+				hint:    "Give the role read grants only (pgairlock doctor prints the SQL), or set accept_role_that_can_write in the configuration."}
+		}
+	}
+	if err := lexerAgrees(up.settings); err != nil {
+		return err
+	}
+	if err := x.server.name(x); err != nil {
+		return err
+	}
+	if err := x.recordStart(ctx); err != nil {
+		return &refusal{sqlstate: "53400", message: "the audit record cannot be written: no session can begin", rule: "audit"}
+	}
+	hello, err := greeting(up, x.key, notices)
+	if err != nil {
+		return err
+	}
+	x.flow = wire.NewFlow(up.status)
+	if _, err := x.client.Write(hello); err != nil {
+		return errClosed
+	}
+	ready = true
+	return nil
+}
+
+// lexerAgrees holds the settings that decide how a text is read against what
+// the parser assumes. Where they differ, the server would read another
+// statement than the one that was judged.
+func lexerAgrees(settings map[string]string) error {
+	for name, want := range map[string]string{"client_encoding": "UTF8", "standard_conforming_strings": "on"} {
+		if got, ok := settings[name]; ok && got != want {
+			return &refusal{sqlstate: "42501", message: fmt.Sprintf("the server has %s = %s, but statements are judged as under %s", name, got, want), rule: "lexer"}
+		}
+	}
+	return nil
+}
+
+// run carries the session until one side ends it. It returns nil: what there
+// is to say has been said.
+func (x *session) run(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer x.contain()
+		x.closeWith(x.fromServer())
+	}()
+	func() {
+		defer x.contain()
+		x.closeWith(x.fromClient(ctx))
+	}()
+	x.abandon(ctx)
+	<-done
+	x.helpers.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.releaseAll()
+	x.recordEnd(context.WithoutCancel(ctx))
+	if x.reason != nil && !errors.Is(x.reason, errClosed) {
+		x.log.Info().Str("reason", x.server.options.Redact(x.reason.Error())).Msg("session ended")
+	}
+	return nil
+}
+
+// contain turns a fault in this session into its end.
+func (x *session) contain() {
+	if fault := recover(); fault != nil {
+		x.log.Error().Str("fault", x.server.options.Redact(fmt.Sprint(fault))).Msg("session ended by a fault")
+		x.end(&refusal{sqlstate: "XX000", message: "internal error of pgairlock: the session ends, nothing unjudged was sent"})
+	}
+}
+
+// closeWith ends the session for the reason that one direction stopped.
+func (x *session) closeWith(err error) {
+	var breach *wire.Violation
+	switch {
+	case errors.As(err, &breach):
+		err = &refusal{sqlstate: "08P01", message: breach.Message, rule: "protocol"}
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
+		err = errClosed
+	}
+	x.end(err)
+}
+
+// end closes both sides, once. A *refusal is said to the client as FATAL.
+func (x *session) end(reason error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	x.ended, x.reason = true, reason
+	x.changed.Broadcast()
+	var known *refusal
+	if errors.As(reason, &known) {
+		_ = x.client.SetWriteDeadline(x.server.now().Add(time.Second))
+		_, _ = x.client.Write(wire.AppendReport(nil, known.report("FATAL")))
+	}
+	// reads end at once; the upstream connection is closed after its statement
+	// has been cancelled
+	_ = x.client.Close()
+	_ = x.up.conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+// abandon lets go of the server: what it still does for the session is
+// cancelled, then the connection is closed.
+func (x *session) abandon(ctx context.Context) {
+	x.mu.Lock()
+	busy := x.flow.Pending() > 0
+	x.mu.Unlock()
+	if busy {
+		x.cancelUpstream(ctx)
+	}
+	_ = x.up.conn.SetWriteDeadline(x.server.now().Add(time.Second))
+	_, _ = x.up.conn.Write(wire.AppendEmpty(nil, wire.Terminate))
+	_ = x.up.conn.Close()
+}
+
+// releaseAll gives back the places in the record of what never ran to its end.
+// The caller holds x.mu.
+func (x *session) releaseAll() {
+	for _, p := range x.portals.confirmed {
+		x.finishPortal(p, "")
+	}
+	for {
+		e := x.flow.Oldest()
+		if e == nil {
+			return
+		}
+		reply, err := x.flow.Reply(wire.ErrorResponse, nil)
+		if err != nil || reply.Entry == nil {
+			return
+		}
+		x.failed(reply, "57P01")
+		if !reply.Done {
+			if _, err := x.flow.Reply(wire.ReadyForQuery, []byte{'I'}); err != nil {
+				return
+			}
+		}
+	}
+}

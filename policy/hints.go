@@ -24,27 +24,43 @@ func (d *decider) tableHint(rel *catalog.Relation) string {
 	return d.nearestTable(rel.Schema, rel.Name)
 }
 
-// nearestTable finds the agent's table that is most like schema.name; schema
-// may be "".
+// nearestTable names the agent's table that is most like schema.name, or the
+// agent's tables; schema may be "".
 func (d *decider) nearestTable(schema, name string) string {
 	known := d.agent.tables(d.catalog)
+	if near, ok := nearestName(catalog.Name{Schema: schema, Name: name}, known); ok {
+		return "Did you mean " + near.String() + "?"
+	}
 	if len(known) == 0 {
 		return "No table is open to this agent."
 	}
 	full := make([]string, len(known))
-	bare := make([]string, len(known))
 	for i, n := range known {
-		full[i], bare[i] = n.String(), n.Name
-	}
-	if schema != "" {
-		if near, ok := strictyaml.Nearest(schema+"."+name, full); ok && near != schema+"."+name {
-			return "Did you mean " + near + "?"
-		}
-	}
-	if near, ok := strictyaml.Nearest(name, bare); ok {
-		return "Did you mean " + full[slices.Index(bare, near)] + "?"
+		full[i] = n.String()
 	}
 	return "Open to this agent: " + listed(full) + "."
+}
+
+// nearestName finds the candidate that is most like n: one of its own schema if
+// there is one, else one of any. n itself is no answer.
+func nearestName(n catalog.Name, candidates []catalog.Name) (catalog.Name, bool) {
+	for _, sameSchema := range []bool{true, false} {
+		bare := make([]string, 0, len(candidates))
+		byName := make(map[string]catalog.Name, len(candidates))
+		for _, c := range candidates {
+			if c == n || sameSchema && c.Schema != n.Schema {
+				continue
+			}
+			if _, twice := byName[c.Name]; !twice {
+				bare = append(bare, c.Name)
+				byName[c.Name] = c
+			}
+		}
+		if near, ok := strictyaml.Nearest(n.Name, bare); ok {
+			return byName[near], true
+		}
+	}
+	return catalog.Name{}, false
 }
 
 // tables lists the relations that the agent may read, as far as they are known:
@@ -73,7 +89,7 @@ func (a *Agent) tables(cat *catalog.Catalog) []catalog.Name {
 	for n := range seen {
 		list = append(list, n)
 	}
-	slices.SortFunc(list, func(a, b catalog.Name) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(list, compareNames)
 	return list
 }
 

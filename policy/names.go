@@ -44,7 +44,7 @@ func namePart(s string) (part, rest string, err error) {
 			return "", "", errNoName
 		case part != strings.ToLower(part):
 			return "", "", fmt.Errorf("SQL folds capitals: write %s, or \"%s\" if the name has capitals", strings.ToLower(part), part)
-		case strings.ContainsAny(part, " \t,;()'"):
+		case strings.ContainsAny(part, " \t,;()'*"):
 			return "", "", errors.New("such a name must be in double quotes")
 		}
 		return part, s[end:], nil

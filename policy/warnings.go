@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pgairlock/pgairlock/internal/strictyaml"
 	"github.com/pgairlock/pgairlock/policy/catalog"
@@ -35,16 +34,16 @@ func (s *Set) Warnings(cat *catalog.Catalog) []Warning {
 	warn := func(at strictyaml.Pos, format string, args ...any) {
 		list = append(list, Warning{at, fmt.Sprintf(format, args...)})
 	}
-	var names []string
+	var tables []catalog.Name
 	for _, rel := range cat.Data().Relations {
 		if isTable(rel.Kind) && !rel.System() {
-			names = append(names, rel.String())
+			tables = append(tables, catalog.Name{Schema: rel.Schema, Name: rel.Name})
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(tables, compareNames)
 	for _, m := range s.mentions {
-		if !inCatalog(m.pattern, names, cat) {
-			warn(m.at, "%s matches no table of database %s%s", m.text, cat.Data().Database, didYouMean(m, names))
+		if !inCatalog(m.pattern, tables, cat) {
+			warn(m.at, "%s matches no table of database %s%s", m.text, cat.Data().Database, didYouMean(m, tables))
 			continue
 		}
 		rel := cat.Relation(m.pattern.name.Schema, m.pattern.name.Name)
@@ -72,24 +71,27 @@ func (s *Set) Warnings(cat *catalog.Catalog) []Warning {
 	return list
 }
 
-// inCatalog says whether the pattern matches one of the sorted names, or a
+// inCatalog says whether the pattern matches one of the sorted tables, or a
 // system relation.
-func inCatalog(p pattern, names []string, cat *catalog.Catalog) bool {
+func inCatalog(p pattern, tables []catalog.Name, cat *catalog.Catalog) bool {
 	if !p.wild {
 		rel := cat.Relation(p.name.Schema, p.name.Name)
 		return rel != nil && isTable(rel.Kind)
 	}
-	prefix := p.name.String()
-	i, _ := slices.BinarySearch(names, prefix)
-	return i < len(names) && strings.HasPrefix(names[i], prefix)
+	i, _ := slices.BinarySearchFunc(tables, p.name, compareNames)
+	return i < len(tables) && p.matches(tables[i])
 }
 
-func didYouMean(m mention, names []string) string {
+func compareNames(a, b catalog.Name) int {
+	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
+}
+
+func didYouMean(m mention, tables []catalog.Name) string {
 	if m.pattern.wild {
 		return ""
 	}
-	if near, ok := strictyaml.Nearest(m.pattern.name.String(), names); ok {
-		return ": did you mean " + near + "?"
+	if near, ok := nearestName(m.pattern.name, tables); ok {
+		return ": did you mean " + near.String() + "?"
 	}
 	return ""
 }

@@ -1,7 +1,5 @@
 package strictyaml
 
-import "sort"
-
 // Nearest finds the candidate with the smallest edit distance to name, for
 // "did you mean": at most a third of the longer one's letters may differ. Among
 // equals the first in alphabetical order wins. package policy uses it for the
@@ -19,23 +17,6 @@ func Nearest(name string, candidates []string) (string, bool) {
 		}
 	}
 	return best, bestDist >= 0
-}
-
-// Sorted returns the candidates sorted by distance to name, nearest first,
-// at most n of them.
-func Sorted(name string, candidates []string, n int) []string {
-	list := append([]string(nil), candidates...)
-	dist := make(map[string]int, len(list))
-	for _, c := range list {
-		dist[c] = distance(name, c, len(name)+len(c))
-	}
-	sort.Slice(list, func(i, j int) bool {
-		if a, b := dist[list[i]], dist[list[j]]; a != b {
-			return a < b
-		}
-		return list[i] < list[j]
-	})
-	return list[:min(n, len(list))]
 }
 
 // distance is the number of bytes to insert, delete, replace or swap with their

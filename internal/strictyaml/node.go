@@ -77,6 +77,8 @@ func (n *Node) describe() string {
 		return "a number"
 	case "!!timestamp":
 		return "a date"
+	case "!!merge":
+		return "the merge key <<"
 	}
 	return "a text"
 }
@@ -127,6 +129,11 @@ func (n *Node) decode(v reflect.Value) {
 		n.Errorf("no value: give one, or leave the key out")
 		return
 	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		n.decode(v.Elem())
+		return
+	}
 	if dec, ok := v.Addr().Interface().(Decoder); ok {
 		dec.DecodeYAML(n)
 		return
@@ -136,9 +143,6 @@ func (n *Node) decode(v reflect.Value) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		n.decode(v.Elem())
 	case reflect.Struct:
 		n.decodeStruct(v)
 	case reflect.Slice:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // JSONSchema is a JSON Schema, or a part of one.
@@ -32,6 +33,9 @@ func Schema(id, title string, doc any) ([]byte, error) {
 
 // SchemaOf is the schema of one Go type.
 func SchemaOf(t reflect.Type) JSONSchema {
+	if t.Kind() == reflect.Pointer {
+		return SchemaOf(t.Elem())
+	}
 	zero := reflect.New(t)
 	if s, ok := zero.Interface().(Schemer); ok {
 		return s.JSONSchema()
@@ -40,8 +44,6 @@ func SchemaOf(t reflect.Type) JSONSchema {
 		return enumSchema(e.Values())
 	}
 	switch t.Kind() {
-	case reflect.Pointer:
-		return SchemaOf(t.Elem())
 	case reflect.Struct:
 		return structSchema(t)
 	case reflect.Slice:
@@ -62,7 +64,7 @@ func structSchema(t reflect.Type) JSONSchema {
 		p := SchemaOf(t.Field(f.index).Type)
 		doc := f.doc
 		if f.later {
-			doc = laterNote + doc
+			doc = strings.TrimSpace(laterNote + doc)
 			p["deprecated"] = true
 		}
 		if doc != "" {
@@ -86,7 +88,7 @@ func enumSchema(values []EnumValue) JSONSchema {
 		s := JSONSchema{"const": v.Name}
 		doc := v.Doc
 		if v.Later {
-			doc = laterNote + doc
+			doc = strings.TrimSpace(laterNote + doc)
 			s["deprecated"] = true
 		}
 		if doc != "" {

@@ -89,6 +89,8 @@ func innerPasses(d *decider) *refusal {
 	switch {
 	case d.facts.Inner == KindSelect:
 		return nil
+	case d.facts.Inner == "" && len(d.facts.Problems) > 0:
+		return nil // what it wraps is not known: that problem refuses it, in better words
 	case kinds[d.facts.Inner] == changes:
 		return writes(d)
 	}

@@ -93,7 +93,11 @@ func upstreamSettings(agent *policy.Agent, asked []setting) (map[string]string, 
 	}
 	for _, s := range asked {
 		if reason, ok := agent.StartupSetting(s.name, s.value); !ok {
-			return nil, &refusal{sqlstate: "42501", message: fmt.Sprintf("startup parameter %q: %s", s.name, reason.Message),
+			code := "42501"
+			if reason.SQLSTATE == "42704" { // no such setting: the server's own word for it
+				code = reason.SQLSTATE
+			}
+			return nil, &refusal{sqlstate: code, message: fmt.Sprintf("startup parameter %q: %s", s.name, reason.Message),
 				hint: reason.Hint, rule: reason.Rule}
 		}
 		settings[s.name] = s.value

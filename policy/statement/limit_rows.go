@@ -17,16 +17,30 @@ func mostRows(sel *pg_query.SelectStmt, facts *policy.Facts) (int64, bool) {
 	if sel == nil || facts == nil || len(facts.Problems) > 0 || len(facts.Operators) > 0 {
 		return 0, false
 	}
-	uses := make(map[int]*policy.FunctionUse, len(facts.Functions))
+	s := shape{sets: map[string]bool{}, aggregates: map[string]bool{}}
 	for i := range facts.Functions {
-		uses[facts.Functions[i].Pos] = &facts.Functions[i]
+		u := &facts.Functions[i]
+		if len(u.Candidates) == 0 {
+			return 0, false
+		}
+		for _, f := range u.Candidates {
+			if f.Set && u.Via != "call" {
+				return 0, false // no call that could be looked for in the tree
+			}
+			s.sets[f.Name] = s.sets[f.Name] || f.Set
+			was, seen := s.aggregates[f.Name]
+			s.aggregates[f.Name] = f.Kind == 'a' && (was || !seen)
+		}
 	}
-	return shape{facts, uses}.most(sel)
+	return s.most(sel)
 }
 
+// shape is what a statement's facts say about its function calls, by the
+// functions' bare names. Facts tell the same function once, so a call's
+// position says nothing.
 type shape struct {
-	facts *policy.Facts
-	uses  map[int]*policy.FunctionUse // by position
+	sets       map[string]bool // it may be set-returning
+	aggregates map[string]bool // it can only be an aggregate
 }
 
 func (s shape) most(sel *pg_query.SelectStmt) (int64, bool) {
@@ -40,11 +54,9 @@ func (s shape) most(sel *pg_query.SelectStmt) (int64, bool) {
 		return s.mostOfSets(sel)
 	case len(sel.ValuesLists) > 0: // VALUES takes no set-returning functions
 		return int64(len(sel.ValuesLists)), true
-	case !s.oneRowPerRow(sel):
+	case len(sel.GroupClause) > 0 || s.multiplies(sel):
 		return 0, false
-	case len(sel.FromClause) == 0 && len(sel.GroupClause) == 0:
-		return 1, true
-	case len(sel.GroupClause) == 0 && (sel.HavingClause != nil || s.aggregates(sel.TargetList)):
+	case len(sel.FromClause) == 0, sel.HavingClause != nil, s.aggregated(sel.TargetList):
 		return 1, true
 	}
 	return 0, false
@@ -59,77 +71,48 @@ func (s shape) mostOfSets(sel *pg_query.SelectStmt) (int64, bool) {
 	return left + right, ok
 }
 
-// oneRowPerRow says whether nothing outside FROM can multiply rows, which
-// set-returning functions do in the target list, ORDER BY and DISTINCT ON,
-// however they are called. Those in FROM and WITH only make rows of a source.
-func (s shape) oneRowPerRow(sel *pg_query.SelectStmt) bool {
-	var inFrom map[int]bool
-	for i := range s.facts.Functions {
-		u := &s.facts.Functions[i]
-		if len(u.Candidates) > 0 && !returnsSet(u) {
-			continue
-		}
-		if inFrom == nil {
-			inFrom = callsIn(slices.Concat(sel.WithClause.GetCtes(), sel.FromClause))
-		}
-		if u.Pos < 0 || !inFrom[u.Pos] {
-			return false
-		}
-	}
-	return true
-}
-
-func returnsSet(u *policy.FunctionUse) bool {
-	for _, f := range u.Candidates {
-		if f.Set {
+// multiplies says whether a set-returning function outside FROM and WITH may
+// make several rows of one.
+func (s shape) multiplies(sel *pg_query.SelectStmt) bool {
+	for _, n := range slices.Concat(sel.TargetList, sel.SortClause, sel.DistinctClause, sel.WindowClause) {
+		if hasCall(n, true, func(c *pg_query.FuncCall) bool { return s.sets[bareName(c)] }) {
 			return true
 		}
 	}
 	return false
 }
 
-// callsIn are the positions of all function calls below the nodes.
-func callsIn(nodes []*pg_query.Node) map[int]bool {
-	found := map[int]bool{}
-	for _, n := range nodes {
-		visitMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
-			if call, ok := m.Interface().(*pg_query.FuncCall); ok {
-				found[int(call.Location)] = true
-			}
-			return true
-		})
-	}
-	return found
-}
-
-// aggregates says whether one of the targets has an aggregate of this very
+// aggregated says whether one of the targets has an aggregate of this very
 // query: not one of a sub-select and not a window function.
-func (s shape) aggregates(targets []*pg_query.Node) bool {
-	found := false
-	for _, t := range targets {
-		visitMessages(t.ProtoReflect(), func(m protoreflect.Message) bool {
-			switch n := m.Interface().(type) {
-			case *pg_query.SubLink:
-				return false
-			case *pg_query.FuncCall:
-				found = found || n.Over == nil && s.isAggregate(int(n.Location))
-			}
-			return !found
-		})
-	}
-	return found
-}
-
-// isAggregate says whether the call at a position can only be an aggregate.
-func (s shape) isAggregate(pos int) bool {
-	u := s.uses[pos]
-	if u == nil || len(u.Candidates) == 0 {
-		return false
-	}
-	for _, f := range u.Candidates {
-		if f.Kind != 'a' {
-			return false
+func (s shape) aggregated(targets []*pg_query.Node) bool {
+	for _, n := range targets {
+		if hasCall(n, false, func(c *pg_query.FuncCall) bool { return c.Over == nil && s.aggregates[bareName(c)] }) {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// hasCall says whether a call at or below n is as is says; sub-selects are
+// looked into where deep.
+func hasCall(n *pg_query.Node, deep bool, is func(*pg_query.FuncCall) bool) bool {
+	found := false
+	visitMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
+		switch n := m.Interface().(type) {
+		case *pg_query.SubLink:
+			return deep && !found
+		case *pg_query.FuncCall:
+			found = found || is(n)
+		}
+		return !found
+	})
+	return found
+}
+
+// bareName is the called function's name without its schema.
+func bareName(c *pg_query.FuncCall) string {
+	if len(c.Funcname) == 0 {
+		return ""
+	}
+	return c.Funcname[len(c.Funcname)-1].GetString_().GetSval()
 }

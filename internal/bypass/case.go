@@ -24,10 +24,11 @@ type Case struct {
 	Why      string
 	Profile  string // agent of policy.yaml; "ro" if the file says nothing
 	Expect   Expectation
-	Reasons  []Reason // one per message of a case that is refused, else nil
-	Volatile bool     // values differ from run to run, only their shape is compared
-	Extended bool     // messages are scripts of the extended protocol
-	Setup    string   // run by the superuser before, with Teardown after
+	Reasons  []Reason          // one per message of a case that is refused, else nil
+	Volatile bool              // values differ from run to run, only their shape is compared
+	Extended bool              // messages are scripts of the extended protocol
+	Startup  map[string]string // startup parameters beside user and database
+	Setup    string            // run by the superuser before, with Teardown after
 	Teardown string
 	Messages []string // one simple Query each, or one script each
 }
@@ -51,6 +52,7 @@ const (
 	Allow Outcome = "allow" // answered as a direct connection answers, up to the row limit
 	Limit Outcome = "limit" // answered with so many rows and a notice
 	Error Outcome = "error" // ended by the server or a budget with this SQLSTATE
+	Close Outcome = "close" // the connection is closed
 )
 
 // Reason is what must have become of one message of a refused case.
@@ -118,7 +120,7 @@ type parser struct {
 	line   int
 	want   int
 	cases  []Case
-	case_  *Case // being read
+	open   *Case // being read
 	inBody bool
 	quoted bool
 }
@@ -133,10 +135,10 @@ func (p *parser) take(line string) error {
 		if !ok || len(id) < 2 {
 			return fmt.Errorf("%q is not an id and a name", line)
 		}
-		p.case_ = &Case{ID: id, Name: name, Profile: "ro", Source: fmt.Sprintf("%s:%d", p.file, p.line)}
+		p.open = &Case{ID: id, Name: name, Profile: "ro", Source: fmt.Sprintf("%s:%d", p.file, p.line)}
 		p.inBody, p.quoted = false, false
 		return nil
-	case p.case_ == nil:
+	case p.open == nil:
 		if n, ok := strings.CutPrefix(line, "cases: "); ok {
 			var err error
 			p.want, err = strconv.Atoi(n)
@@ -148,10 +150,10 @@ func (p *parser) take(line string) error {
 		return fmt.Errorf("%q stands before the first case", line)
 	case line == "---":
 		p.inBody = true
-		p.case_.Messages = append(p.case_.Messages, "")
+		p.open.Messages = append(p.open.Messages, "")
 		return nil
 	case p.inBody:
-		last := &p.case_.Messages[len(p.case_.Messages)-1]
+		last := &p.open.Messages[len(p.open.Messages)-1]
 		*last += line + "\n"
 		return nil
 	}
@@ -163,7 +165,7 @@ func (p *parser) take(line string) error {
 }
 
 func (p *parser) header(key, value string) error {
-	c := p.case_
+	c := p.open
 	switch key {
 	case "why":
 		c.Why = value
@@ -177,6 +179,15 @@ func (p *parser) header(key, value string) error {
 		for text := range strings.SplitSeq(value, "; ") {
 			c.Reasons = append(c.Reasons, reason(text))
 		}
+	case "startup":
+		name, setting, ok := strings.Cut(value, "=")
+		if !ok {
+			return fmt.Errorf("startup parameter %q has no value", value)
+		}
+		if c.Startup == nil {
+			c.Startup = map[string]string{}
+		}
+		c.Startup[name] = setting
 	case "setup":
 		c.Setup = value
 	case "teardown":
@@ -197,7 +208,7 @@ func expectation(value string) (Expectation, error) {
 	outcome, rest, _ := strings.Cut(value, " ")
 	e := Expectation{Outcome: Outcome(outcome)}
 	switch e.Outcome {
-	case Deny, Allow:
+	case Deny, Allow, Close:
 		if rest != "" {
 			return e, fmt.Errorf("expectation %q says more than it can", value)
 		}
@@ -230,7 +241,7 @@ func reason(text string) Reason {
 
 // finish checks the case that has been read and keeps it.
 func (p *parser) finish() error {
-	c := p.case_
+	c := p.open
 	if c == nil {
 		return nil
 	}
@@ -250,14 +261,14 @@ func (p *parser) finish() error {
 		return fmt.Errorf("case %s: setup and teardown go together", c.ID)
 	}
 	p.cases = append(p.cases, *c)
-	p.case_ = nil
+	p.open = nil
 	return nil
 }
 
 // messages takes the line ends off that belong to the format.
 func (p *parser) messages() error {
-	for i, m := range p.case_.Messages {
-		if i == len(p.case_.Messages)-1 {
+	for i, m := range p.open.Messages {
+		if i == len(p.open.Messages)-1 {
 			m = strings.TrimSuffix(m, "\n") // the empty line before the next case
 		}
 		m = strings.TrimSuffix(m, "\n")
@@ -267,7 +278,7 @@ func (p *parser) messages() error {
 				return fmt.Errorf("message %d is not a quoted string: %w", i+1, err)
 			}
 		}
-		p.case_.Messages[i] = m
+		p.open.Messages[i] = m
 	}
 	return nil
 }

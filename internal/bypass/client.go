@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"time"
@@ -38,12 +39,14 @@ func (t *tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Dial logs in by a connection string.
-func Dial(ctx context.Context, dsn string) (*Client, error) {
+// Dial logs in by a connection string, with startup parameters on top of its
+// own.
+func Dial(ctx context.Context, dsn string, startup map[string]string) (*Client, error) {
 	config, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(config.RuntimeParams, startup)
 	var t *tee
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		var d net.Dialer
@@ -120,7 +123,8 @@ func (c *Client) collect(syncs int) (Answer, error) {
 		return a, err
 	}
 	if err := c.frontend.Flush(); err != nil {
-		return a, err
+		a.Closed = true // it may hang up on what it has read so far
+		return a, nil
 	}
 	var columns []Column
 	var current *Result
@@ -139,7 +143,7 @@ func (c *Client) collect(syncs int) (Answer, error) {
 			columns = described(m)
 		case *pgproto3.CopyOutResponse:
 			current = a.open(current, nil)
-		case *pgproto3.CopyInResponse:
+		case *pgproto3.CopyInResponse: // a refusal was due; the script may have sent data
 			c.frontend.Send(&pgproto3.CopyFail{Message: "no data"})
 			if err := c.frontend.Flush(); err != nil {
 				return a, err
@@ -157,6 +161,8 @@ func (c *Client) collect(syncs int) (Answer, error) {
 		case *pgproto3.PortalSuspended:
 			a.open(current, columns)
 			current = nil
+		case *pgproto3.FunctionCallResponse:
+			a.Results = append(a.Results, Result{Rows: []string{string(m.Result)}})
 		case *pgproto3.EmptyQueryResponse:
 			a.Results = append(a.Results, Result{Empty: true})
 		case *pgproto3.NoticeResponse:

@@ -32,7 +32,7 @@ func (r *Runner) RunHonest(ctx context.Context, profile string, h *Honest) ([]st
 }
 
 func steps(ctx context.Context, dsn string, all []Step) ([]Answer, []byte, error) {
-	client, err := Dial(ctx, dsn)
+	client, err := Dial(ctx, dsn, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -62,11 +62,9 @@ func newLab(t *testing.T) *lab {
 	if l.leaks, err = bypass.NewLeaks(t.Context(), l.watch); err != nil {
 		t.Fatal(err)
 	}
-	toast, err := l.watch.Value(t.Context(), "SELECT reltoastrelid::regclass::text FROM pg_class WHERE oid = 'toasted'::regclass")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.expand = strings.NewReplacer("@TOAST@", toast, "@PROBE@", probe, "@SOCKETDIR@", db.Server.Dir, "@PORT@", strconv.Itoa(db.Server.Port))
+	toast := l.value(t, "SELECT reltoastrelid::regclass::text FROM pg_class WHERE oid = 'toasted'::regclass")
+	function := l.value(t, "SELECT 'f_write'::regproc::oid::text")
+	l.expand = strings.NewReplacer("@TOAST@", toast, "@F_WRITE@", function, "@PROBE@", probe, "@SOCKETDIR@", db.Server.Dir, "@PORT@", strconv.Itoa(db.Server.Port))
 	return l
 }
 
@@ -91,4 +89,13 @@ func corpus(t *testing.T) []bypass.Case {
 		t.Fatal(err)
 	}
 	return cases
+}
+
+func (l *lab) value(t *testing.T, sql string) string {
+	t.Helper()
+	text, err := l.watch.Value(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Runner sends cases through a proxy and judges what came of them.
@@ -14,8 +16,14 @@ type Runner struct {
 	Leaks   *Leaks
 	Proxied func(profile string) string // connection string of an agent at the proxy
 	Direct  func(profile string) string // and of the agent's upstream login at the server
-	Rules   func() [][]string           // rules of each statement decided since the last call, in order; nil: not known
+	Decided func() []Decided            // what was decided since the last call; nil: not known
 	Expand  *strings.Replacer           // placeholders in cases' texts
+}
+
+// Decided is what a proxy recorded about one text.
+type Decided struct {
+	Text  string
+	Rules []string // ids of all rules that matched
 }
 
 // Run runs one case and lists what is wrong. An error is the test's own, not
@@ -29,7 +37,7 @@ func (r *Runner) Run(ctx context.Context, c *Case) (wrong []string, err error) {
 	}
 	var direct []Answer
 	if c.Expect.Outcome == Allow || c.Expect.Outcome == Limit {
-		if direct, _, err = r.play(ctx, r.Direct(c.Profile), c, nil); err != nil {
+		if direct, _, err = r.play(ctx, r.Direct(c.Profile), c); err != nil {
 			return nil, fmt.Errorf("%s directly: %w", c.ID, err)
 		}
 		if err := r.Watch.Quiet(ctx); err != nil {
@@ -40,25 +48,32 @@ func (r *Runner) Run(ctx context.Context, c *Case) (wrong []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var rules [][][]string
-	answers, received, err := r.play(ctx, r.Proxied(c.Profile), c, &rules)
+	r.decided()
+	answers, received, err := r.play(ctx, r.Proxied(c.Profile), c)
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
-	wrong = append(wrong, r.outcome(c, direct, answers, rules)...)
-	wrong = append(wrong, r.Leaks.Find(c, answers, received)...)
 	changed, err := r.changes(ctx, before)
-	return append(wrong, changed...), err
+	if err != nil {
+		return nil, err
+	}
+	wrong = append(wrong, r.outcome(c, direct, answers, r.decided())...)
+	wrong = append(wrong, r.Leaks.Find(c, answers, received)...)
+	return append(wrong, changed...), nil
 }
 
 // play sends a case's messages over one new connection.
-func (r *Runner) play(ctx context.Context, dsn string, c *Case, rules *[][][]string) ([]Answer, []byte, error) {
-	client, err := Dial(ctx, dsn)
+func (r *Runner) play(ctx context.Context, dsn string, c *Case) ([]Answer, []byte, error) {
+	client, err := Dial(ctx, dsn, c.Startup)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return []Answer{{Closed: true, Errors: []Report{{
+			refused.Severity, refused.Code, refused.Message, refused.Detail, refused.Hint, refused.Position}}}}, nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	var answers []Answer
-	r.decided()
 	for _, m := range c.Messages {
 		send := client.Query
 		if c.Extended {
@@ -69,9 +84,6 @@ func (r *Runner) play(ctx context.Context, dsn string, c *Case, rules *[][][]str
 			return nil, nil, errors.Join(err, client.Close())
 		}
 		answers = append(answers, a)
-		if rules != nil {
-			*rules = append(*rules, r.decided())
-		}
 		if a.Closed {
 			break
 		}
@@ -83,18 +95,23 @@ func (r *Runner) play(ctx context.Context, dsn string, c *Case, rules *[][][]str
 	return answers, received, nil
 }
 
-func (r *Runner) decided() [][]string {
-	if r.Rules == nil {
+func (r *Runner) decided() []Decided {
+	if r.Decided == nil {
 		return nil
 	}
-	return r.Rules()
+	return r.Decided()
 }
 
 // outcome compares what came back with what the case expects.
-func (r *Runner) outcome(c *Case, direct, answers []Answer, rules [][][]string) []string {
+func (r *Runner) outcome(c *Case, direct, answers []Answer, decided []Decided) []string {
 	switch c.Expect.Outcome {
 	case Deny:
-		return r.denied(c, answers, rules)
+		return r.denied(c, answers, decided)
+	case Close:
+		if last := answers[len(answers)-1]; !last.Closed {
+			return []string{fmt.Sprintf("the connection is open: %+v", last)}
+		}
+		return nil
 	case Error:
 		var codes []string
 		for _, a := range answers {
@@ -125,7 +142,7 @@ func rowCount(answers []Answer) int {
 }
 
 // denied checks each message of a refused case against its reason.
-func (r *Runner) denied(c *Case, answers []Answer, rules [][][]string) []string {
+func (r *Runner) denied(c *Case, answers []Answer, decided []Decided) []string {
 	var wrong []string
 	for i, want := range c.Reasons {
 		if want.Any {
@@ -134,11 +151,14 @@ func (r *Runner) denied(c *Case, answers []Answer, rules [][][]string) []string 
 		if i >= len(answers) {
 			return append(wrong, fmt.Sprintf("message %d was not reached: the connection was closed", i+1))
 		}
-		var decided [][]string
-		if i < len(rules) {
-			decided = rules[i]
+		text := r.Expand.Replace(c.Messages[i])
+		var rules []string
+		for _, d := range decided {
+			if d.Text == text || c.Extended {
+				rules = append(rules, d.Rules...)
+			}
 		}
-		if problem := refusal(want, &answers[i], decided); problem != "" {
+		if problem := refusal(want, &answers[i], rules, r.Decided != nil); problem != "" {
 			wrong = append(wrong, fmt.Sprintf("message %d: %s", i+1, problem))
 		}
 	}
@@ -148,7 +168,7 @@ func (r *Runner) denied(c *Case, answers []Answer, rules [][][]string) []string 
 // refusal checks one message: what the client was shown has to come from one
 // of the wanted rules, and where the decision itself is known, the first of
 // them has to be among its reasons.
-func refusal(want Reason, a *Answer, decided [][]string) string {
+func refusal(want Reason, a *Answer, rules []string, known bool) string {
 	if want.Pass {
 		if len(a.Errors) > 0 {
 			return fmt.Sprintf("refused: %+v", a.Errors[0])
@@ -159,34 +179,27 @@ func refusal(want Reason, a *Answer, decided [][]string) string {
 		return fmt.Sprintf("not refused, %d results", len(a.Results))
 	}
 	shown, ok := Rule(a.Errors[0])
-	if !ok {
+	switch {
+	case !ok:
 		return fmt.Sprintf("an error that names no rule: %+v", a.Errors[0])
-	}
-	if !slices.Contains(want.Rules, shown) {
+	case !slices.Contains(want.Rules, shown):
 		return fmt.Sprintf("refused by %s, not %s: %s", shown, strings.Join(want.Rules, " or "), a.Errors[0].Message)
+	case known && !slices.Contains(rules, want.Rules[0]):
+		return fmt.Sprintf("refused by %v, not for %s", rules, want.Rules[0])
 	}
-	if decided == nil {
-		return ""
-	}
-	for _, reasons := range decided {
-		if slices.Contains(reasons, want.Rules[0]) {
-			return ""
-		}
-	}
-	return fmt.Sprintf("refused by %v, not for %s", decided, want.Rules[0])
+	return ""
 }
 
-// Rule takes the rule's id out of a refusal's DETAIL.
+// Rule takes the rule's id out of a refusal's DETAIL, which begins "Rule ID".
 func Rule(e Report) (string, bool) {
-	_, rest, ok := strings.Cut(e.Detail, "rule ")
+	rest, ok := strings.CutPrefix(e.Detail, "Rule ")
 	if !ok {
 		return "", false
 	}
-	end := strings.IndexAny(rest, " ,.;:\n")
-	if end < 0 {
-		end = len(rest)
+	if end := strings.IndexAny(rest, " ,.;:\n"); end >= 0 {
+		rest = rest[:end]
 	}
-	return strings.Trim(rest[:end], `"`), true
+	return rest, true
 }
 
 // changes waits until the case's sessions have ended and lists what they left.

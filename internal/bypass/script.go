@@ -1,7 +1,10 @@
 package bypass
 
 import (
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -9,13 +12,18 @@ import (
 )
 
 // Run sends a script of the extended protocol in one go and reads all answers.
-// Its lines are messages in lower case: query TEXT, parse NAME TEXT, bind
-// PORTAL STATEMENT VALUE…, describe PORTAL, execute PORTAL ROWS, close PORTAL,
-// flush, sync. "" stands for the unnamed, null for NULL; repeat N repeats a
-// line with # in it counted from 1.
+// README.md of testdata/bypass lists what its lines can be.
 func (c *Client) Run(script string) (Answer, error) {
 	syncs := 0
 	for line := range strings.SplitSeq(script, "\n") {
+		if count, ok := strings.CutPrefix(line, "answers "); ok {
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				return Answer{}, fmt.Errorf("script line %q: %w", line, err)
+			}
+			syncs = n
+			continue
+		}
 		times := 1
 		if rest, ok := strings.CutPrefix(line, "repeat "); ok {
 			count, step, _ := strings.Cut(rest, " ")
@@ -31,13 +39,13 @@ func (c *Client) Run(script string) (Answer, error) {
 				return Answer{}, err
 			}
 			switch m.(type) {
-			case *pgproto3.Query, *pgproto3.Sync:
+			case *pgproto3.Query, *pgproto3.Sync, *pgproto3.FunctionCall:
 				syncs++
 			}
 			c.frontend.Send(m)
 		}
 	}
-	return c.collect(syncs)
+	return c.collect(max(syncs, 1))
 }
 
 // message makes one protocol message of a line.
@@ -49,32 +57,75 @@ func message(line string) (pgproto3.FrontendMessage, error) {
 			words[i] = ""
 		}
 	}
-	switch {
-	case verb == "query":
-		return &pgproto3.Query{String: rest}, nil
-	case verb == "parse" && len(words) > 1:
-		_, text, _ := strings.Cut(rest, " ")
-		return &pgproto3.Parse{Name: words[0], Query: text}, nil
-	case verb == "bind" && len(words) > 1:
-		return &pgproto3.Bind{DestinationPortal: words[0], PreparedStatement: words[1], Parameters: values(words[2:])}, nil
-	case verb == "describe" && len(words) == 1:
-		return &pgproto3.Describe{ObjectType: 'P', Name: words[0]}, nil
-	case verb == "execute" && len(words) == 2:
-		n, err := strconv.ParseInt(words[1], 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("script line %q: %w", line, err)
-		}
-		return &pgproto3.Execute{Portal: words[0], MaxRows: uint32(int32(n))}, nil
-	case verb == "close" && len(words) == 1:
-		return &pgproto3.Close{ObjectType: 'P', Name: words[0]}, nil
-	case verb == "flush":
-		return &pgproto3.Flush{}, nil
-	case verb == "sync":
-		return &pgproto3.Sync{}, nil
+	known, ok := verbs[verb]
+	if !ok || len(words) < known.words {
+		return nil, fmt.Errorf("script line %q is no message", line)
 	}
-	return nil, fmt.Errorf("script line %q is no message", line)
+	m, err := known.message(words, rest)
+	if err != nil {
+		return nil, fmt.Errorf("script line %q: %w", line, err)
+	}
+	return m, nil
 }
 
+// verbs are the words that lines of a script begin with.
+var verbs = map[string]struct {
+	words   int // needed at least
+	message func(words []string, rest string) (pgproto3.FrontendMessage, error)
+}{
+	"query": {0, func(_ []string, rest string) (pgproto3.FrontendMessage, error) {
+		return &pgproto3.Query{String: rest}, nil
+	}},
+	"parse": {2, func(words []string, rest string) (pgproto3.FrontendMessage, error) {
+		_, text, _ := strings.Cut(rest, " ")
+		return &pgproto3.Parse{Name: words[0], Query: text}, nil
+	}},
+	"bind": {2, func(words []string, _ string) (pgproto3.FrontendMessage, error) {
+		return &pgproto3.Bind{DestinationPortal: words[0], PreparedStatement: words[1], Parameters: values(words[2:])}, nil
+	}},
+	"describe": {2, func(words []string, _ string) (pgproto3.FrontendMessage, error) {
+		return &pgproto3.Describe{ObjectType: kind(words[0]), Name: words[1]}, nil
+	}},
+	"execute": {2, func(words []string, _ string) (pgproto3.FrontendMessage, error) {
+		n, err := strconv.ParseInt(words[1], 10, 32)
+		return &pgproto3.Execute{Portal: words[0], MaxRows: uint32(int32(n))}, err
+	}},
+	"close": {2, func(words []string, _ string) (pgproto3.FrontendMessage, error) {
+		return &pgproto3.Close{ObjectType: kind(words[0]), Name: words[1]}, nil
+	}},
+	"call": {1, func(words []string, _ string) (pgproto3.FrontendMessage, error) {
+		oid, err := strconv.ParseUint(words[0], 10, 32)
+		return &pgproto3.FunctionCall{Function: uint32(oid), Arguments: values(words[1:])}, err
+	}},
+	"copydata": {0, func(_ []string, rest string) (pgproto3.FrontendMessage, error) {
+		return &pgproto3.CopyData{Data: []byte(rest + "\n")}, nil
+	}},
+	"copydone": {0, func([]string, string) (pgproto3.FrontendMessage, error) { return &pgproto3.CopyDone{}, nil }},
+	"flush":    {0, func([]string, string) (pgproto3.FrontendMessage, error) { return &pgproto3.Flush{}, nil }},
+	"sync":     {0, func([]string, string) (pgproto3.FrontendMessage, error) { return &pgproto3.Sync{}, nil }},
+	"hangup":   {0, func([]string, string) (pgproto3.FrontendMessage, error) { return &pgproto3.Terminate{}, nil }},
+	"bytes": {1, func(words []string, _ string) (pgproto3.FrontendMessage, error) {
+		raw, err := hex.DecodeString(strings.Join(words, ""))
+		return rawBytes(raw), err
+	}},
+}
+
+// kind is the object that Describe and Close are about.
+func kind(word string) byte {
+	if word == "statement" {
+		return 'S'
+	}
+	return 'P'
+}
+
+// rawBytes are sent as they are, whatever they mean.
+type rawBytes []byte
+
+func (rawBytes) Frontend()                           {}
+func (rawBytes) Decode([]byte) error                 { return errors.New("raw bytes are only sent") }
+func (r rawBytes) Encode(dst []byte) ([]byte, error) { return append(dst, r...), nil }
+
+// values are words as parameters: null is NULL, %20 and its like are undone.
 func values(words []string) [][]byte {
 	var all [][]byte
 	for _, w := range words {
@@ -82,7 +133,11 @@ func values(words []string) [][]byte {
 			all = append(all, nil)
 			continue
 		}
-		all = append(all, []byte(w))
+		text, err := url.PathUnescape(w)
+		if err != nil {
+			text = w // a per cent sign that means itself
+		}
+		all = append(all, []byte(text))
 	}
 	return all
 }

@@ -16,6 +16,7 @@
 //
 // A .want has the verdict in its first line: "allow"; "rewrite"; "deny" or
 // "hold" with the SQLSTATE and the rule. Then the reason and the hint, or the
-// text that is sent instead, and a line "would deny: …" for each rule that is
-// only tried out. The runner writes it on demand (update), and people read it.
+// lines that are sent otherwise than they came, and a line "would deny: …" for
+// each rule that is only tried out. The runner writes it on demand (update),
+// and people read it.
 package policytest

@@ -36,13 +36,28 @@ func outcome(j *statement.Judgement) string {
 	}
 	b.WriteString("\n")
 	if j.Send != j.Text {
-		fmt.Fprintf(&b, "sent: %s\n", oneLine(j.Send))
+		b.WriteString(changed(j.Text, j.Send))
 	}
 	for i := range j.Parts {
 		for _, r := range j.Parts[i].Decision.Reasons {
 			if !r.Enforced && r.Verdict > policy.Rewrite {
 				fmt.Fprintf(&b, "would %s: %s: %s\n", r.Verdict, r.Rule, oneLine(r.Message))
 			}
+		}
+	}
+	return b.String()
+}
+
+// changed shows the lines that are sent otherwise than they came.
+func changed(text, sent string) string {
+	was, is := strings.Split(text, "\n"), strings.Split(sent, "\n")
+	if len(was) != len(is) {
+		return "sent: " + oneLine(sent) + "\n"
+	}
+	var b strings.Builder
+	for i := range is {
+		if is[i] != was[i] {
+			fmt.Fprintf(&b, "sent: %s\n", strings.TrimSpace(is[i]))
 		}
 	}
 	return b.String()

@@ -152,6 +152,12 @@ func (j *Judgement) refuse(i int) {
 	}
 }
 
+// syntaxHints are the hints that the server gives with some of its messages:
+// the parser hands over the messages only.
+var syntaxHints = map[string]string{
+	"LIMIT #,# syntax is not supported": "Use separate LIMIT and OFFSET clauses.",
+}
+
 // unparsed is the judgement on a text of which no facts can be established.
 // Only an observed agent whose policy lets everything pass can send it.
 func (j *Judgement) unparsed(agent *policy.Agent, err error) {
@@ -159,6 +165,7 @@ func (j *Judgement) unparsed(agent *policy.Agent, err error) {
 	var se *SyntaxError
 	if errors.As(err, &se) {
 		r.Rule, r.SQLSTATE, r.Message, r.Pos = se.Rule, se.SQLSTATE, se.Message, se.Pos
+		r.Hint = syntaxHints[se.Message]
 	}
 	if agent.Access == policy.Observe && agent.UnsafePassthrough {
 		r.Verdict = policy.Deny

@@ -126,6 +126,8 @@ type Facts struct {
 	Name         string   // of the prepared statement, cursor, savepoint or channel
 	ReturnsRows  bool     // the statement's answer has rows
 	Copy         CopyVia
+	CopyHeader   bool // COPY TO with a header line, which is no row
+	CopyBinary   bool // COPY in binary format, which ends with a trailer that is no row
 	Params       int // highest $n
 }
 

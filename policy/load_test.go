@@ -41,7 +41,7 @@ func TestLoadFaults(t *testing.T) {
 		{"table key to come", agentWith("tables:\n  public.orders: {read: all, stage_into: public.x}"), `key "stage_into" is not supported in this version`},
 		{"limit to come", agentWith("limits: {cost: 100}"), `key "cost" is not supported in this version`},
 		{"red line function", agentWith("functions: [pg_catalog.pg_read_file]"), "p:7:17: pg_catalog.pg_read_file: no policy opens it"},
-		{"writing function", agentWith("functions: [pg_catalog.nextval(regclass)]"), "no policy opens it: writes"},
+		{"writing function", agentWith("functions: [pg_catalog.nextval(regclass)]"), "no policy opens it: it writes"},
 		{"bare function", agentWith("functions: [order_total]"), "want schema.name"},
 		{"open parenthesis", agentWith("functions: [\"public.f(int\"]"), "want schema.name(type, type)"},
 		{"unvetted extension", agentWith("extensions: [dblink]"), `extension "dblink" has no vetted list`},

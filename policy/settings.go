@@ -147,7 +147,7 @@ func (a *Agent) change(u *SettingUse) *refusal {
 		}
 		return nil
 	}
-	if u.Literal && a.acceptsValue(u, e) {
+	if e.values == "any" || u.Literal && a.acceptsValue(u, e) {
 		return nil
 	}
 	return a.refuseSetting(u, e)
@@ -182,8 +182,6 @@ func (a *Agent) settingHint(name string, e settingEntry) string {
 			return fmt.Sprintf("Set it to a value above zero and up to %s.", postgresDuration(limit))
 		}
 		return "Set it to a value above zero."
-	case e.values == "any":
-		return ""
 	case e.values == "utf8":
 		return "Only UTF8 is spoken here."
 	case e.values == "iso":
@@ -201,8 +199,6 @@ func (a *Agent) acceptsValue(u *SettingUse, e settingEntry) bool {
 	switch {
 	case e.class == settingTighter:
 		return a.tightens(u.Value, e.values)
-	case e.values == "any":
-		return true
 	case e.values == "utf8":
 		return isUTF8(u.Value)
 	case e.values == "iso":

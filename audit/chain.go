@@ -61,9 +61,9 @@ func (c *chain) end(e *encoder, start int) {
 }
 
 // add appends a whole record.
-func (c *chain) add(e *encoder, at time.Time, ev Event) {
+func (c *chain) add(e *encoder, at time.Time, b body) {
 	start := len(e.buf)
-	c.begin(e, at, ev.kind())
-	ev.appendTo(e)
+	c.begin(e, at, b.kind())
+	b.appendTo(e)
 	c.end(e, start)
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"math"
 	"strconv"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -97,8 +98,9 @@ func (e *encoder) shut(bracket byte) {
 const hexDigits = "0123456789abcdef"
 
 // appendString appends s as a JSON string. Bytes that are not UTF-8 become
-// U+FFFD; control characters, also DEL and the C1 range, are escaped, so that a
-// line shown raw does nothing to a terminal.
+// U+FFFD; control and format characters (DEL, the C1 range, direction marks,
+// zero-width ones) are escaped, so that a line shown raw does nothing to a
+// terminal and looks like what it is.
 func appendString(buf []byte, s string) []byte {
 	buf = append(buf, '"')
 	done := 0
@@ -109,7 +111,7 @@ func appendString(buf []byte, s string) []byte {
 			continue
 		}
 		r, width := utf8.DecodeRuneInString(s[i:])
-		if r >= 0xa0 && (r != utf8.RuneError || width > 1) && r != '\u2028' && r != '\u2029' {
+		if shownAsIs(r) && (r != utf8.RuneError || width > 1) {
 			i += width
 			continue
 		}
@@ -119,6 +121,11 @@ func appendString(buf []byte, s string) []byte {
 		done = i
 	}
 	return append(append(buf, s[done:]...), '"')
+}
+
+// shownAsIs says whether a character outside of ASCII needs no escape.
+func shownAsIs(r rune) bool {
+	return r > 0xffff || r >= 0xa0 && r != '\u2028' && r != '\u2029' && !unicode.Is(unicode.Cf, r)
 }
 
 // appendEscape writes one character of the basic plane as JSON escapes it.

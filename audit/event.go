@@ -6,13 +6,18 @@ import "time"
 // there are. An event belongs to the Log once it was written: its slices must
 // not change afterwards.
 type Event interface {
-	// kind is the record's "type".
-	kind() string
-	// appendTo writes the event's own fields in their fixed order.
-	appendTo(e *encoder)
+	body
 	// size is roughly how many bytes of text the event keeps in memory while
 	// it is queued.
 	size() int
+}
+
+// body is what makes a record; the log's own records have no more.
+type body interface {
+	// kind is the record's "type".
+	kind() string
+	// appendTo writes the record's own fields in their fixed order.
+	appendTo(e *encoder)
 }
 
 // Actor is who acts, and on whose behalf.

@@ -19,6 +19,9 @@ const (
 	// maxLine bounds what is read as one record: a statement of the largest
 	// size, every byte of it escaped.
 	maxLine = 64 << 20
+	// How often and after what time the rest of an unfinished line is looked for.
+	finishTries = 5
+	finishPause = 10 * time.Millisecond
 )
 
 // rotated is a file that the log has finished with.
@@ -62,7 +65,7 @@ func rotatedFiles(path string) ([]rotated, error) {
 	}
 	var list []rotated
 	for _, entry := range entries {
-		if r, ok := parseRotated(path, entry.Name()); ok {
+		if r, ok := parseRotated(path, entry.Name()); ok && entry.Type().IsRegular() {
 			list = append(list, r)
 		}
 	}
@@ -130,6 +133,24 @@ func (l *lineReader) next() ([]byte, error) {
 			return nil, fmt.Errorf("line %d is longer than %d bytes", l.line+1, maxLine)
 		}
 	}
+}
+
+// finish goes on with a line that next found unfinished, for a moment: a running
+// log may be in the middle of writing it.
+func (l *lineReader) finish() ([]byte, error) {
+	for range finishTries {
+		time.Sleep(finishPause)
+		part, err := l.r.ReadBytes('\n')
+		l.long = append(l.long, part...)
+		if err == nil {
+			l.count(len(l.long))
+			return l.long[:len(l.long)-1], nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+	}
+	return l.long, errUnfinished
 }
 
 func (l *lineReader) count(n int) {

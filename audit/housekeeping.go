@@ -27,7 +27,6 @@ type header struct {
 }
 
 func (*header) kind() string { return kindHeader }
-func (*header) size() int    { return 0 }
 
 func (h *header) appendTo(e *encoder) {
 	e.own("chain", h.chain)
@@ -56,7 +55,6 @@ type checkpoint struct {
 }
 
 func (*checkpoint) kind() string { return kindCheckpoint }
-func (*checkpoint) size() int    { return 0 }
 
 func (c *checkpoint) appendTo(e *encoder) {
 	e.number("count", c.count)
@@ -73,7 +71,6 @@ type reopened struct {
 }
 
 func (*reopened) kind() string { return kindReopened }
-func (*reopened) size() int    { return 0 }
 
 func (r *reopened) appendTo(e *encoder) {
 	e.flag("clean", r.clean)
@@ -92,7 +89,6 @@ type pruned struct {
 }
 
 func (*pruned) kind() string { return kindPruned }
-func (*pruned) size() int    { return 0 }
 
 func (p *pruned) appendTo(e *encoder) {
 	e.text("file", p.file)
@@ -107,6 +103,5 @@ type closed struct {
 }
 
 func (*closed) kind() string { return kindClosed }
-func (*closed) size() int    { return 0 }
 
 func (c *closed) appendTo(e *encoder) { e.number("unwritten", int64(c.unwritten)) }

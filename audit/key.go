@@ -78,8 +78,8 @@ func checkpointText(chainID string, count int64, head hexHash) []byte {
 // Head is a place in a chain: a record's number and its hash. Noted where the
 // files' owner can't change it, it shows later that nothing was cut off.
 type Head struct {
-	Record int64
-	Hash   string
+	Record int64  `json:"record"`
+	Hash   string `json:"hash"`
 }
 
 // String is "NUMBER:HASH", which ParseHead reads.

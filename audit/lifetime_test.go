@@ -189,26 +189,33 @@ func TestReopenWithinRotation(t *testing.T) {
 	}
 }
 
-// A folder that can't take new files: the old file is used on, and nothing is lost.
+// When a new file can't be made or named, the old one is used on, and nothing is
+// lost.
 func TestRotationThatFails(t *testing.T) {
-	opt := options(t)
-	var told complaints
-	opt.Logger, opt.MaxSize = told.add, 2000
-	log := open(t, opt)
-	// A folder in the way of the next file's name.
-	if err := os.Mkdir(opt.Path+".next", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	put(t, log, statements(20)...)
-	closeLog(t, log)
-	if report := verify(t, opt.Path); !report.OK() || report.Files != 1 {
-		t.Errorf("%+v", report)
-	}
-	if n := len(records(t, audit.Filter{Types: []string{"statement"}}, opt.Path)); n != 20 {
-		t.Errorf("%d statements", n)
-	}
-	if log.Stats().DiskErrors == 0 || !strings.Contains(told.String(), "going on with the old one") {
-		t.Errorf("told %s", told.String())
+	for name, inTheWay := range map[string]string{
+		"of the next file":  "audit.jsonl.next",
+		"of the final name": "audit-000001-20261130T120000Z.jsonl",
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := options(t)
+			var told complaints
+			opt.Logger, opt.MaxSize, opt.Now = told.add, 2000, (&clock{now: noon}).Now
+			log := open(t, opt)
+			if err := os.Mkdir(filepath.Join(filepath.Dir(opt.Path), inTheWay), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			put(t, log, statements(20)...)
+			closeLog(t, log)
+			if report := verify(t, opt.Path); !report.OK() || report.Files != 1 {
+				t.Errorf("%+v", report)
+			}
+			if n := len(records(t, audit.Filter{Types: []string{"statement"}}, opt.Path)); n != 20 {
+				t.Errorf("%d statements", n)
+			}
+			if stats := log.Stats(); stats.DiskErrors == 0 || stats.Rotations != 0 || !strings.Contains(told.String(), "going on with the old one") {
+				t.Errorf("%+v, told %s", stats, told.String())
+			}
+		})
 	}
 }
 

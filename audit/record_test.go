@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -141,6 +142,40 @@ func TestLiteralsAreReplaced(t *testing.T) {
 	}
 	if !strings.Contains(text, `"statements":"literals_redacted"`) {
 		t.Error("the header does not tell")
+	}
+}
+
+// Statements of any size fit, and take nothing else along.
+func TestLargeStatements(t *testing.T) {
+	opt := options(t)
+	opt.MaxSize = 4 << 20
+	log := open(t, opt)
+	var want []string
+	for _, size := range []int{10, 300 << 10, 1 << 10, 3 << 20, 262_144, 5 << 20, 10} {
+		text := strings.Repeat("SELECT '\x00'\n", size/11+1)[:size]
+		want = append(want, text)
+		put(t, log, &audit.Statement{Text: text})
+	}
+	closeLog(t, log)
+	if report := verify(t, opt.Path); !report.OK() || report.Files < 2 {
+		t.Fatalf("%v, %d files", report.Fault, report.Files)
+	}
+	for i, r := range records(t, audit.Filter{Types: []string{"statement"}}, opt.Path) {
+		if r.Statement != want[i] {
+			t.Errorf("statement %d of %d bytes came back with %d", i, len(want[i]), len(r.Statement))
+		}
+	}
+}
+
+// JSON has no number for what a validator may give.
+func TestScoresThatAreNoNumbers(t *testing.T) {
+	opt := options(t)
+	log := open(t, opt)
+	put(t, log, &audit.Intent{Validators: []audit.Validator{{Score: math.NaN()}, {Score: math.Inf(1)}, {Score: 0.5}}})
+	closeLog(t, log)
+	line := lines(t, opt.Path)[1]
+	if !json.Valid([]byte(line)) || strings.Count(line, `"score":null`) != 2 || !strings.Contains(line, `"score":0.5`) {
+		t.Error(line)
 	}
 }
 

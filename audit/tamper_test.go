@@ -264,8 +264,8 @@ func TestExpectedHead(t *testing.T) {
 		{"15:" + hash, audit.Cut},
 	} {
 		head, err := audit.ParseHead(tt.head)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || head.String() != tt.head {
+			t.Fatalf("%s read as %s: %v", tt.head, head, err)
 		}
 		report, err := audit.Verify(audit.VerifyOptions{Expect: head}, path)
 		if err != nil {

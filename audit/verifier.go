@@ -25,11 +25,11 @@ const (
 
 // Fault is the first thing found wrong.
 type Fault struct {
-	File   string
-	Line   int64 // from 1; 0: the file as a whole
-	Record int64 // the number that belongs here
-	Kind   FaultKind
-	What   string // a sentence without its beginning: "record 12 …"
+	File   string    `json:"file"`
+	Line   int64     `json:"line"`   // from 1; 0: the file as a whole
+	Record int64     `json:"record"` // the number that belongs here
+	Kind   FaultKind `json:"kind"`
+	What   string    `json:"what"` // a sentence
 }
 
 // Error is "FILE:LINE: KIND: WHAT".

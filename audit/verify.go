@@ -24,17 +24,17 @@ type VerifyOptions struct {
 
 // Report is what Verify found.
 type Report struct {
-	Files   int
-	Chain   string // the chain's id
-	First   int64  // number of the first record
-	Last    int64  // number of the last good record
-	Head    Head   // the last good record
-	Covered int64  // the last record that a signature covers; before First: none
-	Signed  time.Time
-	Trusted bool   // keys were given, and every file is signed with one of them
-	Clean   bool   // the log was closed in order
-	Fault   *Fault // the first thing wrong; nil: everything given is as it was written
-	Notes   []string
+	Files   int       `json:"files"`
+	Chain   string    `json:"chain"`   // the chain's id
+	First   int64     `json:"first"`   // number of the first record
+	Last    int64     `json:"last"`    // number of the last good record
+	Head    Head      `json:"head"`    // the last good record
+	Covered int64     `json:"covered"` // the last record that a signature covers; before First: none
+	Signed  time.Time `json:"signed"`  // when that signature was made
+	Trusted bool      `json:"trusted"` // keys were given, and every file is signed with one of them
+	Clean   bool      `json:"clean"`   // the log was closed in order
+	Fault   *Fault    `json:"fault"`   // the first thing wrong; nil: everything given is as it was written
+	Notes   []string  `json:"notes"`   // what could not be found out, in sentences
 }
 
 // OK says that nothing was found wrong. Notes tell what could not be found out.
@@ -127,6 +127,9 @@ func verifyOne(v *verifier, path string, rest []string) (*Fault, error) {
 	r := newLineReader(f)
 	for {
 		line, err := r.next()
+		if errors.Is(err, errUnfinished) && len(rest) == 0 {
+			line, err = r.finish()
+		}
 		var fault *Fault
 		switch {
 		case errors.Is(err, io.EOF) && r.line == 0:

@@ -114,8 +114,8 @@ func (w *writer) encode(batch []item, from int) int {
 	return from
 }
 
-func (w *writer) add(at time.Time, ev Event) {
-	w.chain.add(&w.enc, at, ev)
+func (w *writer) add(at time.Time, b body) {
+	w.chain.add(&w.enc, at, b)
 	w.unsigned++
 }
 

@@ -131,6 +131,12 @@ func (a *analyzer) resolveCall(c *call, bare bool) outcome {
 			}
 		}
 	}
+	if len(chosen) == 0 && len(all) > 0 && allBuiltIn(all) {
+		// none of them takes these types, unless one was inferred wrongly here:
+		// the server may have the last word
+		a.useCall(c, all, "call")
+		return outcome{}
+	}
 	if len(chosen) == 0 {
 		a.noFunction(c)
 		return outcome{}

@@ -132,16 +132,12 @@ func (a *analyzer) onConflict(s *scope, c *pg_query.OnConflictClause, target *it
 	a.settle(a.optional(s, c.WhereClause), boolOID)
 }
 
-// excluded is the row that was to be inserted: it has the target's columns,
-// but nothing of the table is read through it.
+// excluded is the row that was to be inserted. The server asks for the right
+// to read the columns of the table that are named through it.
 func excluded(target *item) *item {
-	it := &item{name: "excluded", aliased: true, use: -1, cols: []column{}, open: target.open, rowType: target.rowType}
-	if target.relation != nil {
-		for _, c := range target.relation.Columns {
-			it.cols = append(it.cols, column{name: c.Name, value: value{typ: c.Type}})
-		}
-	}
-	return it
+	it := *target
+	it.name, it.aliased, it.bare = "excluded", true, false
+	return &it
 }
 
 // indexElem reads an element of ON CONFLICT (…).

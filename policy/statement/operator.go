@@ -199,10 +199,13 @@ func (a *analyzer) operator(schema, name string, operands []value, pos int) valu
 		chosen = a.chooseOperator(in, all)
 	}
 	if len(chosen) == 0 {
-		// The server refuses this, unless a type was inferred wrongly here: so
-		// it may have the last word, as long as no operator of a user's could
-		// be the one.
-		chosen = all
+		// The server refuses this, unless a type was inferred wrongly here. It
+		// may have the last word, as long as no operator of a user's could be
+		// the one.
+		if !allBuiltIn(all) {
+			a.fail("unresolved-operator", "42883", name, pos, "operator does not exist: %s", a.operatorText(schema, name, in))
+		}
+		return value{}
 	}
 	var foreign []*catalog.Operator
 	result := chosen[0].op.Result
@@ -332,6 +335,13 @@ func hideLater(cands []candidate) []candidate {
 		}
 	}
 	return out
+}
+
+// allBuiltIn says whether all candidates are in pg_catalog.
+func allBuiltIn(cands []candidate) bool {
+	return !slices.ContainsFunc(cands, func(c candidate) bool {
+		return c.op != nil && c.op.Schema != "pg_catalog" || c.fn != nil && c.fn.Schema != "pg_catalog"
+	})
 }
 
 func sameArgs(a, b []catalog.OID) bool { return slices.Equal(a, b) }

@@ -101,7 +101,11 @@ func (a *analyzer) itemFor(s *scope, parts []string, pos int) *item {
 	case ambiguous:
 		a.fail("ambiguous-column", "42P09", name, pos, "table reference %q is ambiguous", name)
 	case it == nil:
-		a.fail("unresolved-relation", "42P01", strings.Join(parts, "."), pos, "missing FROM-clause entry for table %q", name)
+		why := "missing FROM-clause entry for table %q"
+		if s.hides(name) {
+			why = "invalid reference to FROM-clause entry for table %q"
+		}
+		a.fail("unresolved-relation", "42P01", strings.Join(parts, "."), pos, why, name)
 	default:
 		level.refs++
 		return it
@@ -276,6 +280,9 @@ func (a *analyzer) typeText(t catalog.OID) string {
 		return "unknown"
 	case recordOID:
 		return "record"
+	}
+	if ty := a.cat.TypeByOID(t); ty != nil && ty.Element == 0 && ty.Schema != "pg_catalog" && a.findType("", ty.Name) == ty {
+		return ty.Name
 	}
 	return a.cat.TypeName(t)
 }

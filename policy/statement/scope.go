@@ -205,6 +205,17 @@ func (s *scope) itemByName(name string) (found *item, level *scope, ambiguous bo
 	return nil, nil, false
 }
 
+// hides says whether a level has an item of that name that cannot be seen from
+// where the reference stands.
+func (s *scope) hides(name string) bool {
+	for ; s != nil; s = s.parent {
+		if slices.ContainsFunc(s.items, func(it *item) bool { return it.name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
 // itemByRelation finds the item that schema.relation names: one without an
 // alias.
 func (s *scope) itemByRelation(rel *catalog.Relation) (found *item, level *scope, ambiguous bool) {

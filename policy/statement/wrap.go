@@ -169,7 +169,25 @@ func (a *analyzer) copy(c *pg_query.CopyStmt) {
 	if c.Relation != nil {
 		a.copyRelation(c, needs)
 	}
+	for _, o := range c.Options {
+		a.copyOption(o.GetDefElem())
+	}
 	a.defElems(c.Options, nil)
+}
+
+// copyOption takes note of the options of COPY that decide what is a row in its
+// output (COPY, "File Formats").
+func (a *analyzer) copyOption(o *pg_query.DefElem) {
+	value := o.GetArg()
+	switch o.GetDefname() {
+	case "format":
+		a.f.CopyBinary = value.GetString_().GetSval() == "binary"
+	case "header":
+		text := strings.ToLower(value.GetString_().GetSval())
+		off := text == "off" || text == "false" || value.GetBoolean() != nil && !value.GetBoolean().Boolval ||
+			value.GetInteger() != nil && value.GetInteger().Ival == 0
+		a.f.CopyHeader = !off
+	}
 }
 
 // copyRelation records the columns that COPY of a relation moves.

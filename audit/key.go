@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -58,7 +57,7 @@ func publicText(private ed25519.PrivateKey) string {
 func parseKey(text string) (ed25519.PublicKey, error) {
 	encoded, ok := strings.CutPrefix(text, keyPrefix)
 	if !ok {
-		return nil, errors.New("public key does not begin with " + keyPrefix)
+		return nil, fmt.Errorf("public key does not begin with %q", keyPrefix)
 	}
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(raw) != ed25519.PublicKeySize {

@@ -128,7 +128,7 @@ type Facts struct {
 	Copy         CopyVia
 	CopyHeader   bool // COPY TO with a header line, which is no row
 	CopyBinary   bool // COPY in binary format, which ends with a trailer that is no row
-	Params       int // highest $n
+	Params       int  // highest $n
 }
 
 // CopyVia is where COPY moves data.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,7 +31,8 @@ func (x *session) fromServer() error {
 		}
 		if piece.First {
 			if err := x.reply(&piece); err != nil {
-				return err
+				// what was answered before comes before the last word
+				return errors.Join(err, x.flushClient())
 			}
 		} else if !x.withhold {
 			x.toClient = append(x.toClient, piece.Raw...)
@@ -119,6 +121,8 @@ func noteOf(e *wire.Entry) *operation {
 func (x *session) next() {
 	if x.flow.Pending() > 0 {
 		x.oldestSince = x.server.now()
+	} else {
+		x.vacate()
 	}
 	x.changed.Broadcast()
 }
@@ -145,6 +149,9 @@ func (x *session) answered(p *wire.Piece, reply wire.Reply, op *operation) error
 	case wire.DataRow:
 		return x.row(p, op)
 	case wire.CopyData:
+		if op.frames(p, reply.Entry.Index) {
+			break
+		}
 		return x.row(p, op)
 	case wire.CommandComplete:
 		return x.complete(p, reply, op)
@@ -204,6 +211,21 @@ func (x *session) row(p *wire.Piece, op *operation) error {
 	return nil
 }
 
+// frames says whether a CopyData message is the header line or the trailer of a
+// COPY, not a row. The server sends each row in a message of its own (copyto.c).
+func (op *operation) frames(p *wire.Piece, part int) bool {
+	if op.portal != nil {
+		part = op.portal.statement.part
+	}
+	if part >= len(op.judged.Parts) {
+		return false
+	}
+	first := !op.copying
+	op.copying = true
+	f := &op.judged.Parts[part].Facts
+	return f.CopyHeader && first || f.CopyBinary && p.Length == 2
+}
+
 // complete handles the end of a statement, with the tag and the notice that are
 // true of what the client got.
 func (x *session) complete(p *wire.Piece, reply wire.Reply, op *operation) error {
@@ -224,7 +246,7 @@ func (x *session) complete(p *wire.Piece, reply wire.Reply, op *operation) error
 	} else {
 		x.pass(p)
 	}
-	m.sent = 0
+	m.sent, op.copying = 0, false
 	x.finished(reply, op, "")
 	return nil
 }

@@ -37,6 +37,7 @@ type operation struct {
 	makes     []making           // Query, Execute: what its statements make by SQL
 	place     Place              // Query: in the record
 	sentAt    time.Time
+	copying   bool   // a message of COPY data has come
 	pathAhead bool   // counted in searchPath.pending
 	sqlstate  string // of the error it ended with
 	recorded  bool   // a refusal, already in the record
@@ -195,6 +196,9 @@ func (x *session) query(ctx context.Context, p *wire.Piece) error {
 		refusal = manyPortals()
 	}
 	var place Place
+	if refusal == nil {
+		refusal = x.occupy()
+	}
 	if refusal == nil {
 		place, refusal = x.admit(ctx)
 	}
@@ -361,6 +365,9 @@ func (x *session) execute(ctx context.Context, p *wire.Piece) error {
 	}
 	if refusal == nil {
 		refusal = x.outOfTime(held)
+	}
+	if refusal == nil {
+		refusal = x.occupy()
 	}
 	if refusal != nil {
 		x.refuseSeries(refusal, held.statement.judged, refusedName)

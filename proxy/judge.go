@@ -123,6 +123,28 @@ func (x *session) refreshStatement(p *prepared) *statement.Refusal {
 	return j.Refusal
 }
 
+// occupy counts the session as at work, if the agent may have one more so.
+func (x *session) occupy() *statement.Refusal {
+	limit := x.agent.Limits.Concurrent
+	if limit == 0 || x.busy {
+		return nil
+	}
+	if !x.server.occupy(x.agent.Name, limit) {
+		return &statement.Refusal{Rule: "concurrent", SQLSTATE: "53400",
+			Message: fmt.Sprintf("agent %q already runs %d statements, as many as its policy allows at a time", x.agent.Name, limit),
+			Hint:    "Wait for one of them to end."}
+	}
+	x.busy = true
+	return nil
+}
+
+func (x *session) vacate() {
+	if x.busy {
+		x.busy = false
+		x.server.vacate(x.agent.Name)
+	}
+}
+
 // admit reserves the record of a statement that is allowed. Waiting for it lets
 // the session's answers through.
 func (x *session) admit(ctx context.Context) (Place, *statement.Refusal) {

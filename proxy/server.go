@@ -70,6 +70,7 @@ type Server struct {
 	sessions map[cancelKey]*session
 	perAgent map[string]int
 	perBase  map[string]int
+	busy     map[string]int // sessions of an agent for which the server is at work
 	running  sync.WaitGroup
 }
 
@@ -101,7 +102,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("proxy: a Recorder is needed")
 	}
 	s := &Server{options: o, gate: newGate(), catalogs: newCatalogs(), sessions: map[cancelKey]*session{},
-		perAgent: map[string]int{}, perBase: map[string]int{}}
+		perAgent: map[string]int{}, perBase: map[string]int{}, busy: map[string]int{}}
 	if _, err := rand.Read(s.decoyKey[:]); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
@@ -249,6 +250,23 @@ func (s *Server) unregister(x *session) {
 	if s.sessions[x.key] == x {
 		delete(s.sessions, x.key)
 	}
+}
+
+// occupy counts a session of the agent as at work, unless as many as limit are.
+func (s *Server) occupy(agent string, limit int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if limit > 0 && s.busy[agent] >= limit {
+		return false
+	}
+	s.busy[agent]++
+	return true
+}
+
+func (s *Server) vacate(agent string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[agent]--
 }
 
 // name gives a connected session its cancel key.

@@ -54,6 +54,7 @@ type session struct {
 	statements   names[prepared]
 	portals      names[portal]
 	oldestSince  time.Time // since when the oldest pending message is the oldest
+	busy         bool      // counted among the agent's sessions at work
 	interrupting bool      // a cancel request of the proxy's own is on its way
 	interrupted  uint64    // the message that the watch cancelled
 	reading      reading
@@ -206,6 +207,7 @@ func (x *session) run(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.releaseAll()
+	x.vacate()
 	x.recordEnd(context.WithoutCancel(ctx))
 	if x.reason != nil && !errors.Is(x.reason, errClosed) {
 		x.log.Info().Str("reason", x.server.options.Redact(x.reason.Error())).Msg("session ended")

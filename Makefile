@@ -20,7 +20,8 @@ demo: build ## play an agent's session against a throwaway PostgreSQL; DEMOFLAGS
 	bin/pgairlock demo $(DEMOFLAGS)
 
 test: ## vet, then all tests under the race detector, on real servers (as root it installs what it needs with apt-get)
-	needs=$$(scripts/need); eval "$$needs"; go vet ./...; \
+	scripts/need
+	go vet ./...
 	go test -race -timeout 20m -json ./... | go run ./internal/testsummary
 
 lint: ## vet, staticcheck, gofmt, a tidy go.mod

@@ -1,6 +1,7 @@
 // Command testsummary reads the output of go test -json and prints what a
-// person wants to see of it: a line per package, the output of what failed, and
-// a closing line with the counts. It fails if a test failed or was skipped, or
+// person wants to see of it: a line per package, the output of what failed, what
+// tests print themselves (scores, warnings; not their logs), and a closing line
+// with the counts. It fails if a test failed or was skipped, or
 // if none ran: a suite that tests nothing must not look green.
 package main
 
@@ -94,6 +95,7 @@ func (s *summary) endTest(e event) {
 	switch e.Action {
 	case "pass":
 		s.passed++
+		fmt.Fprint(s.out, printed(s.output(e)))
 	case "fail":
 		s.failed++
 		fmt.Fprint(s.out, s.output(e))
@@ -101,6 +103,18 @@ func (s *summary) endTest(e event) {
 		s.skipped++
 		fmt.Fprintf(s.out, "SKIPPED %s %s\n%s", e.Package, e.Test, s.output(e))
 	}
+}
+
+// printed keeps what a test wrote to standard output: testing indents its logs,
+// and its own marks begin with === or ---.
+func printed(output string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(output) {
+		if !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, " ") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 // endPackage prints the package's line; a package without tests gets none.

@@ -10,8 +10,10 @@ func TestSummarise(t *testing.T) {
 	for _, c := range []struct {
 		name, in, want, err string
 	}{
-		{"all pass", `{"Action":"output","Package":"p","Test":"TestA","Output":"chatter\n"}` + "\n" + pass,
-			"ok       1.5 s  p\n\n1 passed, 0 failed, 0 skipped\n", ""},
+		{"all pass", `{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: a log\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"score: 1 of 1\n"}` + "\n" + pass,
+			"score: 1 of 1\nok       1.5 s  p\n\n1 passed, 0 failed, 0 skipped\n", ""},
 		{"one fails", `{"Action":"output","Package":"p","Test":"TestB","Output":"what went wrong\n"}
 {"Action":"fail","Package":"p","Test":"TestB"}
 {"Action":"output","Package":"p","Output":"exit status 1\n"}

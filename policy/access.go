@@ -45,9 +45,14 @@ func columnName(rel *catalog.Relation, num int16) (string, bool) {
 	return c.Name, ok
 }
 
-// allows is the one place that knows what an agent may do with a column of a
-// relation; column "" asks for any at all.
+// allows is what permits says, less what the policy's rules close for reading.
 func (a *Agent) allows(rel *catalog.Relation, need Privilege, column string) bool {
+	return a.permits(rel, need, column) && (need != Read || !a.closedByRule(rel, column))
+}
+
+// permits is the one place that knows what an agent's entries let it do with a
+// column of a relation; column "" asks for any at all.
+func (a *Agent) permits(rel *catalog.Relation, need Privilege, column string) bool {
 	if !isTable(rel.Kind) {
 		return false
 	}
@@ -55,11 +60,8 @@ func (a *Agent) allows(rel *catalog.Relation, need Privilege, column string) boo
 		_, ok := a.readsSystem(rel.Schema, rel.Name, column)
 		return ok && need == Read
 	}
-	if need == Read && a.closedByRule(rel, column) {
-		return false
-	}
 	if column != "" && isSystemColumn(rel, column) {
-		return a.grantsAll(rel, need)
+		return a.grantsAll(rel.Schema, rel.Name, need)
 	}
 	return a.grants(rel.Schema, rel.Name, need, column)
 }
@@ -72,17 +74,6 @@ func isSystemColumn(rel *catalog.Relation, column string) bool {
 	}
 	for _, name := range systemColumns {
 		if name == column {
-			return true
-		}
-	}
-	return false
-}
-
-// grantsAll says whether an entry permits the privilege on all columns: only
-// then are system columns open too.
-func (a *Agent) grantsAll(rel *catalog.Relation, need Privilege) bool {
-	for _, p := range a.permissions {
-		if g := p.tables.find(rel.Schema, rel.Name); g != nil && g.columns(need).all {
 			return true
 		}
 	}

@@ -27,16 +27,17 @@ func (d *decider) tableHint(rel *catalog.Relation) string {
 // nearestTable names the agent's table that is most like schema.name, or the
 // agent's tables; schema may be "".
 func (d *decider) nearestTable(schema, name string) string {
-	known := d.agent.tables(d.catalog)
+	known := d.agent.readable(d.catalog)
 	if near, ok := nearestName(catalog.Name{Schema: schema, Name: name}, known); ok {
 		return "Did you mean " + near.String() + "?"
 	}
 	if len(known) == 0 {
 		return "No table is open to this agent."
 	}
-	full := make([]string, len(known))
-	for i, n := range known {
-		full[i] = n.String()
+	slices.SortFunc(known, compareNames)
+	full := make([]string, 0, maxListed+1)
+	for _, n := range known[:min(len(known), maxListed+1)] {
+		full = append(full, n.String())
 	}
 	return "Open to this agent: " + listed(full) + "."
 }
@@ -45,52 +46,47 @@ func (d *decider) nearestTable(schema, name string) string {
 // there is one, else one of any. n itself is no answer.
 func nearestName(n catalog.Name, candidates []catalog.Name) (catalog.Name, bool) {
 	for _, sameSchema := range []bool{true, false} {
-		bare := make([]string, 0, len(candidates))
-		byName := make(map[string]catalog.Name, len(candidates))
+		var bare []string
 		for _, c := range candidates {
-			if c == n || sameSchema && c.Schema != n.Schema {
-				continue
-			}
-			if _, twice := byName[c.Name]; !twice {
+			if c != n && (!sameSchema || c.Schema == n.Schema) {
 				bare = append(bare, c.Name)
-				byName[c.Name] = c
 			}
 		}
-		if near, ok := strictyaml.Nearest(n.Name, bare); ok {
-			return byName[near], true
+		near, ok := strictyaml.Nearest(n.Name, bare)
+		if !ok {
+			continue
 		}
+		i := slices.IndexFunc(candidates, func(c catalog.Name) bool {
+			return c.Name == near && c != n && (!sameSchema || c.Schema == n.Schema)
+		})
+		return candidates[i], true
 	}
 	return catalog.Name{}, false
 }
 
-// tables lists the relations that the agent may read, as far as they are known:
-// those named in the policy, and those of the catalog that a pattern matches.
-func (a *Agent) tables(cat *catalog.Catalog) []catalog.Name {
-	seen := make(map[catalog.Name]bool)
-	add := func(n catalog.Name) {
-		if !serverOwn(n.Schema) && a.grants(n.Schema, n.Name, Read, "") {
-			seen[n] = true
-		}
-	}
-	if cat == nil {
-		for _, p := range a.permissions {
-			for n := range p.tables.exact {
-				add(n)
-			}
-		}
-	} else {
+// readable lists the relations that the agent may read, as far as they are
+// known: those of the catalog, or without one those that the policy names.
+func (a *Agent) readable(cat *catalog.Catalog) []catalog.Name {
+	var list []catalog.Name
+	if cat != nil {
 		for _, rel := range cat.Data().Relations {
-			if isTable(rel.Kind) && !a.closedByRule(rel, "") {
-				add(catalog.Name{Schema: rel.Schema, Name: rel.Name})
+			if isTable(rel.Kind) && !rel.System() && a.allows(rel, Read, "") {
+				list = append(list, catalog.Name{Schema: rel.Schema, Name: rel.Name})
 			}
 		}
+		return list
 	}
-	list := make([]catalog.Name, 0, len(seen))
-	for n := range seen {
-		list = append(list, n)
+	for schema, tables := range a.tables {
+		for _, s := range tables {
+			for name, g := range s.exact {
+				if !serverOwn(schema) && !g.read.empty() {
+					list = append(list, catalog.Name{Schema: schema, Name: name})
+				}
+			}
+		}
 	}
 	slices.SortFunc(list, compareNames)
-	return list
+	return slices.Compact(list)
 }
 
 func listed(names []string) string {

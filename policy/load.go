@@ -71,7 +71,7 @@ func (l *loader) load(words *policyFile) {
 
 // permissions compiles what an agent or group says. access is "" for a group.
 func (l *loader) permissions(w permissionWords, access Access) *permissions {
-	p := &permissions{extensions: make(map[string]bool), types: make(map[catalog.Name]bool)}
+	p := &permissions{tables: make(tableSet), extensions: make(map[string]bool), types: make(map[catalog.Name]bool)}
 	for i := range w.tables {
 		l.table(p, &w.tables[i], access)
 	}

@@ -39,6 +39,12 @@ func (l *loader) agent(name string, at strictyaml.Pos, w *agentWords) {
 	}
 	a.permissions = []*permissions{l.permissions(w.permissions(), a.Access)}
 	l.agentGroups(a, w.Groups)
+	a.tables = make(map[string][]*schemaTables)
+	for _, p := range a.permissions {
+		for schema, s := range p.tables {
+			a.tables[schema] = append(a.tables[schema], s)
+		}
+	}
 	l.searchPath(a, w.SearchPath)
 	for _, s := range w.Settings.Free {
 		l.freeSetting(a, s)

@@ -34,7 +34,7 @@ func (d *decider) relations() {
 			if u.Needs&need == 0 || need&changing != 0 && d.agent.Access == ReadOnly {
 				continue
 			}
-			if !d.agent.allows(u.Relation, need, "") {
+			if !d.agent.permits(u.Relation, need, "") {
 				d.refuse(d.relationRefusal(u, need))
 				break
 			}
@@ -92,10 +92,10 @@ func (d *decider) columns() {
 			continue
 		}
 		for _, need := range privileges {
-			if u.Needs&need == 0 || need&changing != 0 && d.agent.Access == ReadOnly || d.agent.allows(u.Relation, need, u.Column) {
+			if u.Needs&need == 0 || need&changing != 0 && d.agent.Access == ReadOnly || d.agent.permits(u.Relation, need, u.Column) {
 				continue
 			}
-			if !d.agent.allows(u.Relation, need, "") {
+			if !d.agent.permits(u.Relation, need, "") {
 				continue // the whole relation was refused
 			}
 			g := group{u.Relation, need, u.Via}

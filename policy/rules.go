@@ -80,7 +80,7 @@ func (r *rule) matchTable(f *Facts) (int, bool) {
 	needs := r.needs()
 	for i := range f.Relations {
 		u := &f.Relations[i]
-		if u.Needs&needs != 0 && r.aboutTable(u.Relation) {
+		if u.Relation != nil && u.Needs&needs != 0 && r.aboutTable(u.Relation) {
 			return u.Pos, true
 		}
 	}
@@ -91,7 +91,7 @@ func (r *rule) matchColumn(f *Facts) (int, bool) {
 	needs := r.needs()
 	for i := range f.Columns {
 		u := &f.Columns[i]
-		if u.Needs&needs != 0 && slices.Contains(r.columns, u.Column) && r.aboutTable(u.Relation) {
+		if u.Relation != nil && u.Needs&needs != 0 && slices.Contains(r.columns, u.Column) && r.aboutTable(u.Relation) {
 			return u.Pos, true
 		}
 	}
@@ -100,7 +100,7 @@ func (r *rule) matchColumn(f *Facts) (int, bool) {
 
 func (r *rule) matchFunction(f *Facts) (int, bool) {
 	for i := range f.Functions {
-		if slices.ContainsFunc(f.Functions[i].Candidates, r.functions.hasFunction) {
+		if slices.ContainsFunc(f.Functions[i].Candidates, func(c *catalog.Function) bool { return c != nil && r.functions.hasFunction(c) }) {
 			return f.Functions[i].Pos, true
 		}
 	}

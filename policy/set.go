@@ -79,7 +79,8 @@ type Agent struct {
 	Limits            Limits
 
 	ref         *reference
-	permissions []*permissions // its own first, then its groups'
+	permissions []*permissions             // its own first, then its groups'
+	tables      map[string][]*schemaTables // those of permissions, by schema
 	settings    map[string]bool
 	rules       []*rule // those that can match the agent's statements
 }
@@ -103,20 +104,4 @@ type permissions struct {
 	operators  callableSet
 	extensions map[string]bool // names as in pg_extension
 	types      map[catalog.Name]bool
-}
-
-// grants says whether any of the agent's entries permits the privilege on a
-// column of a relation; column "" asks for any column at all.
-func (a *Agent) grants(schema, name string, need Privilege, column string) bool {
-	for _, p := range a.permissions {
-		g := p.tables.find(schema, name)
-		if g == nil {
-			continue
-		}
-		set := g.columns(need)
-		if column == "" && !set.empty() || column != "" && set.has(column) {
-			return true
-		}
-	}
-	return false
 }

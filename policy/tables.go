@@ -3,8 +3,6 @@ package policy
 import (
 	"sort"
 	"strings"
-
-	"github.com/pgairlock/pgairlock/policy/catalog"
 )
 
 // columnSet is a set of a relation's columns. The zero value is empty.
@@ -38,11 +36,15 @@ func (g *grant) columns(need Privilege) columnSet {
 	return columnSet{}
 }
 
-// tableSet is the tables of one agent or group. The most exact pattern that
-// matches a relation counts: its name, then the longest prefix.
-type tableSet struct {
-	exact map[catalog.Name]*grant
-	wild  map[string][]prefixGrant // by schema, longest prefix first
+// tableSet is the tables of one agent or group, by schema.
+type tableSet map[string]*schemaTables
+
+// schemaTables is what one agent or group says about the tables of a schema.
+// The most exact entry that matches a table counts: its name, then the longest
+// prefix.
+type schemaTables struct {
+	exact map[string]*grant
+	wild  []prefixGrant // longest prefix first
 }
 
 type prefixGrant struct {
@@ -50,31 +52,56 @@ type prefixGrant struct {
 	grant  *grant
 }
 
-func (t *tableSet) add(p pattern, g *grant) {
+func (t tableSet) add(p pattern, g *grant) {
+	s := t[p.name.Schema]
+	if s == nil {
+		s = &schemaTables{exact: make(map[string]*grant)}
+		t[p.name.Schema] = s
+	}
 	if !p.wild {
-		if t.exact == nil {
-			t.exact = make(map[catalog.Name]*grant)
-		}
-		t.exact[p.name] = g
+		s.exact[p.name.Name] = g
 		return
 	}
-	if t.wild == nil {
-		t.wild = make(map[string][]prefixGrant)
-	}
-	list := append(t.wild[p.name.Schema], prefixGrant{p.name.Name, g})
-	sort.SliceStable(list, func(i, j int) bool { return len(list[i].prefix) > len(list[j].prefix) })
-	t.wild[p.name.Schema] = list
+	s.wild = append(s.wild, prefixGrant{p.name.Name, g})
+	sort.SliceStable(s.wild, func(i, j int) bool { return len(s.wild[i].prefix) > len(s.wild[j].prefix) })
 }
 
-// find gives the entry that counts for a relation, nil if there is none.
-func (t *tableSet) find(schema, name string) *grant {
-	if g := t.exact[catalog.Name{Schema: schema, Name: name}]; g != nil {
+// find gives the entry that counts for a table, nil if there is none.
+func (s *schemaTables) find(name string) *grant {
+	if g := s.exact[name]; g != nil {
 		return g
 	}
-	for _, w := range t.wild[schema] {
+	for _, w := range s.wild {
 		if strings.HasPrefix(name, w.prefix) {
 			return w.grant
 		}
 	}
 	return nil
+}
+
+// grants says whether any of the agent's entries permits the privilege on a
+// column of a relation; column "" asks for any column at all.
+func (a *Agent) grants(schema, name string, need Privilege, column string) bool {
+	for _, s := range a.tables[schema] {
+		g := s.find(name)
+		if g == nil {
+			continue
+		}
+		set := g.columns(need)
+		if column == "" && !set.empty() || column != "" && set.has(column) {
+			return true
+		}
+	}
+	return false
+}
+
+// grantsAll says whether an entry permits the privilege on all columns: only
+// then are system columns open too.
+func (a *Agent) grantsAll(schema, name string, need Privilege) bool {
+	for _, s := range a.tables[schema] {
+		if g := s.find(name); g != nil && g.columns(need).all {
+			return true
+		}
+	}
+	return false
 }

@@ -41,9 +41,13 @@ func (s *Set) Warnings(cat *catalog.Catalog) []Warning {
 		}
 	}
 	slices.SortFunc(tables, compareNames)
+	bySchema := make(map[string][]catalog.Name)
+	for _, n := range tables {
+		bySchema[n.Schema] = append(bySchema[n.Schema], n)
+	}
 	for _, m := range s.mentions {
 		if !inCatalog(m.pattern, tables, cat) {
-			warn(m.at, "%s matches no table of database %s%s", m.text, cat.Data().Database, didYouMean(m, tables))
+			warn(m.at, "%s matches no table of database %s%s", m.text, cat.Data().Database, didYouMean(m, bySchema))
 			continue
 		}
 		rel := cat.Relation(m.pattern.name.Schema, m.pattern.name.Name)
@@ -86,11 +90,13 @@ func compareNames(a, b catalog.Name) int {
 	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }
 
-func didYouMean(m mention, tables []catalog.Name) string {
+// didYouMean looks for a like name in the pattern's own schema only: a policy
+// may be long, and so may the list of tables.
+func didYouMean(m mention, bySchema map[string][]catalog.Name) string {
 	if m.pattern.wild {
 		return ""
 	}
-	if near, ok := nearestName(m.pattern.name, tables); ok {
+	if near, ok := nearestName(m.pattern.name, bySchema[m.pattern.name.Schema]); ok {
 		return ": did you mean " + near.String() + "?"
 	}
 	return ""

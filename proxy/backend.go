@@ -176,8 +176,7 @@ func (x *session) columns(p *wire.Piece, op *operation) error {
 		if f.Table == 0 {
 			return true
 		}
-		relation := v.catalog.RelationByOID(f.Table)
-		if relation == nil || !policy.ReadableColumn(v.agent, relation, f.Column) {
+		if !readable(v, f) {
 			bad = &f
 			return false
 		}
@@ -192,6 +191,24 @@ func (x *session) columns(p *wire.Piece, op *operation) error {
 	x.log.Error().Uint32("table_oid", bad.Table).Int16("column", bad.Column).Msg("the answer holds a column that the agent may not read")
 	return &refusal{sqlstate: "42501", rule: "answer", message: "the answer would hold a column that this agent may not read: the session ends",
 		hint: "The table has changed since the statement was judged. Connect again."}
+}
+
+// readable says whether the agent may read a column of an answer. A number of 0
+// stands for the whole row.
+func readable(v *view, f wire.Field) bool {
+	relation := v.catalog.RelationByOID(f.Table)
+	if relation == nil {
+		return false
+	}
+	if f.Column != 0 {
+		return policy.ReadableColumn(v.agent, relation, f.Column)
+	}
+	for _, column := range relation.Columns {
+		if !policy.ReadableColumn(v.agent, relation, column.Num) {
+			return false
+		}
+	}
+	return true
 }
 
 // row counts a row, and lets it through or not.

@@ -212,6 +212,10 @@ func (s *Server) turnAway(ctx context.Context, c *client, err error) {
 		}
 		return
 	}
+	var cause *upstreamError
+	if errors.As(err, &cause) {
+		s.options.Log.Error().Str("database", s.options.Redact(c.startup.database)).Str("error", s.options.Redact(cause.cause.Error())).Msg("connect to the server")
+	}
 	s.options.Log.Warn().Str("client", c.conn.RemoteAddr().String()).Str("user", s.options.Redact(c.startup.user)).
 		Str("sqlstate", known.sqlstate).Str("error", s.options.Redact(known.message)).Msg("connection refused")
 	recordErr := s.options.Recorder.Session(ctx, SessionRecord{Time: s.now(), Event: "login_refused", Agent: c.startup.user,

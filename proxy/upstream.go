@@ -121,12 +121,18 @@ func pin(settings map[string]string, name string, limit time.Duration) {
 	}
 }
 
+// quotePath writes a search_path as a person would: only names that need it are
+// quoted, since SHOW gives the text back. The server splits the list without the
+// SQL parser, so key words need no quotes (varlena.c, SplitIdentifierString).
 func quotePath(path []string) string {
-	quoted := make([]string, len(path))
+	written := make([]string, len(path))
 	for i, schema := range path {
-		quoted[i] = `"` + strings.ReplaceAll(schema, `"`, `""`) + `"`
+		written[i] = schema
+		if strings.Trim(schema, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" || schema == "" || schema[0] >= '0' && schema[0] <= '9' {
+			written[i] = `"` + strings.ReplaceAll(schema, `"`, `""`) + `"`
+		}
 	}
-	return strings.Join(quoted, ", ")
+	return strings.Join(written, ", ")
 }
 
 // explainDial turns a failed connection into what the client may know. The

@@ -144,13 +144,19 @@ func (d *decider) functions() {
 				continue
 			}
 			e, ok := d.agent.function(f)
-			if ok || builtin && d.agent.harmless(f) || u.Via == "operator" && d.operatorAllows(f) {
+			if ok || builtin && d.agent.harmless(f) || u.Via == "operator" && d.operatorAllows(f) || u.samples(f) {
 				continue
 			}
 			d.refuse(d.functionRefusal(u, f, &e))
 			break
 		}
 	}
+}
+
+// samples says whether f is a sampling method of the server's own, BERNOULLI or
+// SYSTEM: named in TABLESAMPLE it only chooses among rows that the agent may read.
+func (u *FunctionUse) samples(f *catalog.Function) bool {
+	return u.Via == "sample" && serverOwn(f.Schema)
 }
 
 func (d *decider) functionRefusal(u *FunctionUse, f *catalog.Function, e *functionEntry) *refusal {

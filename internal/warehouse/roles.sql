@@ -1,13 +1,13 @@
 -- The logins that pgairlock uses, one per kind of power, as a DBA would make them. What they are not granted here is
 -- out of reach even if nothing stood between the agents and the database. Run as superuser in the database.
--- :database, :reader_password and :writer_password are replaced.
-CREATE ROLE airlock_reader LOGIN PASSWORD :reader_password NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
-CREATE ROLE airlock_writer LOGIN PASSWORD :writer_password NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
+-- The three variables are psql's (psql -v database=shop …).
+CREATE ROLE airlock_reader LOGIN PASSWORD :'reader_password' NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
+CREATE ROLE airlock_writer LOGIN PASSWORD :'writer_password' NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
 
 -- Nobody is anything by default: no temporary tables, no objects in public.
-REVOKE ALL ON DATABASE :database FROM PUBLIC;
+REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
-GRANT CONNECT ON DATABASE :database TO airlock_reader, airlock_writer;
+GRANT CONNECT ON DATABASE :"database" TO airlock_reader, airlock_writer;
 
 GRANT USAGE ON SCHEMA public, reporting TO airlock_reader, airlock_writer;
 GRANT SELECT ON ALL TABLES IN SCHEMA public, reporting TO airlock_reader, airlock_writer;

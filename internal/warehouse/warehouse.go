@@ -36,12 +36,13 @@ const (
 func SQL() string { return schema + data + constraints }
 
 // Roles is the SQL that makes the logins and takes from everyone what they
-// should not have. A superuser runs it in the database of that name.
+// should not have: roles.sql with psql's variables filled in. A superuser runs
+// it in the database of that name.
 func Roles(database, readerPassword, writerPassword string) string {
 	return strings.NewReplacer(
-		":database", identifier(database),
-		":reader_password", literal(readerPassword),
-		":writer_password", literal(writerPassword),
+		`:"database"`, identifier(database),
+		":'reader_password'", literal(readerPassword),
+		":'writer_password'", literal(writerPassword),
 	).Replace(roles)
 }
 

@@ -1,9 +1,8 @@
 package statement
 
 import (
+	"reflect"
 	"slices"
-
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -97,8 +96,8 @@ func (s shape) aggregated(targets []*pg_query.Node) bool {
 // looked into where deep.
 func hasCall(n *pg_query.Node, deep bool, is func(*pg_query.FuncCall) bool) bool {
 	found := false
-	visitMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
-		switch n := m.Interface().(type) {
+	visitTree(reflect.ValueOf(n), treeFields(), func(v reflect.Value) bool {
+		switch n := v.Interface().(type) {
 		case *pg_query.SubLink:
 			return deep && !found
 		case *pg_query.FuncCall:

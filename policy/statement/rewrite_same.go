@@ -1,95 +1,130 @@
 package statement
 
 import (
+	"reflect"
 	"strings"
-
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"sync"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// sameTree compares two parse trees in every field except those that only say
-// where in the text something stood. Where it meets the node except in tree a,
-// it passes over its limit: that is the one place a rewrite may change.
-func sameTree(a, b proto.Message, except *pg_query.SelectStmt) bool {
-	c := comparison{}
-	if except != nil {
-		c.except = except.ProtoReflect()
-	}
-	return c.messages(a.ProtoReflect(), b.ProtoReflect())
-}
-
-type comparison struct{ except protoreflect.Message }
-
-func (c comparison) messages(a, b protoreflect.Message) bool {
-	if a.Descriptor() != b.Descriptor() || a.IsValid() != b.IsValid() {
-		return false
-	}
-	passLimit := c.except != nil && a.Interface() == c.except.Interface()
-	fields := a.Descriptor().Fields()
-	same := true
-	a.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if locates(f) || passLimit && limits(f) {
-			return true
+// treeFields are, for each message of the tree, the fields that say what a
+// statement means: all but those that only say where in the text it stood.
+// They are found once; the trees' own reflection is several times slower.
+var treeFields = sync.OnceValue(func() map[reflect.Type]messageFields {
+	out := make(map[reflect.Type]messageFields)
+	var add func(reflect.Type)
+	add = func(t reflect.Type) {
+		if _, ok := out[t]; ok {
+			return
 		}
-		same = b.Has(f) && c.values(f, v, b.Get(f))
-		return same
-	})
-	if !same {
-		return false
+		m := messageFields{location: -1}
+		out[t] = m
+		for i := range t.NumField() {
+			f := t.Field(i)
+			switch {
+			case !f.IsExported():
+				continue
+			case f.Type.Kind() == reflect.Int32 && f.Name == "Location":
+				m.location = i
+				continue
+			case f.Type.Kind() == reflect.Int32 && (strings.HasSuffix(f.Name, "Location") || f.Name == "StmtLen"):
+				continue
+			}
+			m.meaning = append(m.meaning, i)
+			if inner := messageOf(f.Type); inner != nil {
+				add(inner)
+			}
+		}
+		out[t] = m
 	}
-	b.Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		same = locates(f) || passLimit && limits(f) || a.Has(fields.ByNumber(f.Number()))
-		return same
-	})
-	return same
+	add(nodeStruct)
+	for _, t := range nodeWrappers() {
+		add(t)
+	}
+	return out
+})
+
+// messageFields are indexes of a message's fields.
+type messageFields struct {
+	meaning  []int
+	location int // of the field Location, -1 if there is none
 }
 
-func (c comparison) values(f protoreflect.FieldDescriptor, a, b protoreflect.Value) bool {
-	switch {
-	case f.IsMap():
-		return false // no node has one
-	case f.IsList():
-		x, y := a.List(), b.List()
-		if x.Len() != y.Len() {
+// sameTree compares two parse trees, given as pointers to messages, in every
+// field that means something. Where it meets the node except in tree a, it
+// passes over its limit: that is the one place a rewrite may change.
+func sameTree(a, b any, except *pg_query.SelectStmt) bool {
+	c := comparison{fields: treeFields(), except: except}
+	return c.same(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+type comparison struct {
+	fields map[reflect.Type]messageFields
+	except *pg_query.SelectStmt
+}
+
+func (c *comparison) same(a, b reflect.Value) bool {
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() && b.IsNil()
+		}
+		return c.structs(a, b)
+	case reflect.Interface: // a oneof
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() && b.IsNil()
+		}
+		return c.same(a.Elem(), b.Elem())
+	case reflect.Slice:
+		if a.Len() != b.Len() {
 			return false
 		}
-		for i := range x.Len() {
-			if f.Kind() != protoreflect.MessageKind {
-				if !x.Get(i).Equal(y.Get(i)) {
-					return false
-				}
-			} else if !c.messages(x.Get(i).Message(), y.Get(i).Message()) {
+		for i := range a.Len() {
+			if !c.same(a.Index(i), b.Index(i)) {
 				return false
 			}
 		}
 		return true
-	case f.Kind() == protoreflect.MessageKind:
-		return c.messages(a.Message(), b.Message())
+	case reflect.Bool, reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64, reflect.String:
+		return a.Equal(b)
 	}
-	return a.Equal(b)
+	return false
 }
 
-// locates says whether a field is a place in the text: location,
-// name_location, stmt_location, stmt_len and the like.
-func locates(f protoreflect.FieldDescriptor) bool {
-	return f.Kind() == protoreflect.Int32Kind &&
-		(strings.HasSuffix(string(f.Name()), "location") || f.Name() == "stmt_len")
+// structs compares what two pointers lead to.
+func (c *comparison) structs(a, b reflect.Value) bool {
+	passLimit := c.except != nil && a.UnsafePointer() == reflect.ValueOf(c.except).UnsafePointer()
+	a, b = a.Elem(), b.Elem()
+	t := a.Type()
+	m, ok := c.fields[t]
+	if !ok { // the struct around a oneof's value
+		return t.NumField() == 1 && c.same(a.Field(0), b.Field(0))
+	}
+	for _, i := range m.meaning {
+		if passLimit && isLimit(t.Field(i).Name) {
+			continue
+		}
+		if !c.same(a.Field(i), b.Field(i)) {
+			return false
+		}
+	}
+	return true
 }
 
-func limits(f protoreflect.FieldDescriptor) bool {
-	return f.Name() == "limit_count" || f.Name() == "limit_option"
-}
+func isLimit(field string) bool { return field == "LimitCount" || field == "LimitOption" }
 
 // firstLocation is the lowest byte offset that any node at or below n gives,
 // -1 if none does.
-func firstLocation(n proto.Message) int {
+func firstLocation(n *pg_query.Node) int {
 	first := -1
-	visitMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
-		f := m.Descriptor().Fields().ByName("location")
-		if f != nil && f.Kind() == protoreflect.Int32Kind {
-			if at := int(m.Get(f).Int()); at > 0 && (first < 0 || at < first) {
+	fields := treeFields()
+	visitTree(reflect.ValueOf(n), fields, func(v reflect.Value) bool {
+		if i := fields[v.Type().Elem()].location; i >= 0 {
+			if at := int(v.Elem().Field(i).Int()); at > 0 && (first < 0 || at < first) {
 				first = at
 			}
 		}
@@ -98,21 +133,33 @@ func firstLocation(n proto.Message) int {
 	return first
 }
 
-// visitMessages calls f for m and, where f says so, for every message below it.
-func visitMessages(m protoreflect.Message, f func(protoreflect.Message) bool) {
-	if !m.IsValid() || !f(m) {
-		return
-	}
-	m.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case d.Kind() != protoreflect.MessageKind || d.IsMap():
-		case d.IsList():
-			for i := range v.List().Len() {
-				visitMessages(v.List().Get(i).Message(), f)
-			}
-		default:
-			visitMessages(v.Message(), f)
+// visitTree calls f with the pointer to v's message and, where f says so, with
+// those of all messages below it.
+func visitTree(v reflect.Value, fields map[reflect.Type]messageFields, f func(reflect.Value) bool) {
+	switch v.Kind() {
+	case reflect.Interface:
+		visitTree(v.Elem(), fields, f)
+	case reflect.Slice:
+		if inner := messageOf(v.Type()); inner == nil {
+			return
 		}
-		return true
-	})
+		for i := range v.Len() {
+			visitTree(v.Index(i), fields, f)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		m, ok := fields[v.Type().Elem()]
+		if !ok { // the struct around a oneof's value
+			visitTree(v.Elem().Field(0), fields, f)
+			return
+		}
+		if !f(v) {
+			return
+		}
+		for _, i := range m.meaning {
+			visitTree(v.Elem().Field(i), fields, f)
+		}
+	}
 }

@@ -148,15 +148,20 @@ func (x *session) vacate() {
 // admit reserves the record of a statement that is allowed. Waiting for it lets
 // the session's answers through.
 func (x *session) admit(ctx context.Context) (Place, *statement.Refusal) {
-	x.mu.Unlock()
-	place, err := x.server.options.Recorder.Reserve(ctx)
-	x.mu.Lock()
+	place, err := x.reserve(ctx)
 	if err != nil {
 		x.log.Error().Str("error", x.server.options.Redact(err.Error())).Msg("audit")
 		return nil, &statement.Refusal{Rule: "audit", SQLSTATE: "53400", Message: "the audit record cannot take this statement now",
 			Hint: "Try again in a moment: nothing runs without a record."}
 	}
 	return place, nil
+}
+
+// reserve lets go of x.mu while it waits for a place in the record.
+func (x *session) reserve(ctx context.Context) (Place, error) {
+	x.mu.Unlock()
+	defer x.mu.Lock()
+	return x.server.options.Recorder.Reserve(ctx)
 }
 
 // executed finds what SQL EXECUTE in a text will run.

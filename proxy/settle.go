@@ -194,10 +194,8 @@ func (x *session) refresh(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	before := x.catalog.current.Load()
-	x.mu.Unlock()
 	settings := maps.Clone(x.up.hijacked.ParameterStatuses)
 	err := x.fetchCatalog(ctx)
-	x.mu.Lock()
 	x.unpark()
 	if err != nil {
 		return false, fmt.Errorf("refresh the catalog: %w", err)
@@ -206,7 +204,10 @@ func (x *session) refresh(ctx context.Context) (bool, error) {
 	return x.catalog.current.Load() != before, nil
 }
 
+// fetchCatalog lets go of x.mu during the exchange.
 func (x *session) fetchCatalog(ctx context.Context) error {
+	x.mu.Unlock()
+	defer x.mu.Lock()
 	ctx, stop := context.WithTimeout(ctx, connectTimeout)
 	defer stop()
 	conn, err := pgconn.Construct(x.up.hijacked)

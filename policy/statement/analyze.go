@@ -2,7 +2,6 @@ package statement
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -74,13 +73,12 @@ func (a *analyzer) sweep(n *pg_query.Node) {
 		return
 	}
 	seen := make(map[string]bool)
-	s := sweeper{plans: plans(), read: a.read, report: func(what string) {
+	sweepTree(n, a.read, func(what string) {
 		if !seen[what] {
 			seen[what] = true
 			a.unmapped(what, -1)
 		}
-	}}
-	s.message(reflect.ValueOf(n))
+	})
 }
 
 func (a *analyzer) problem(p policy.Problem) { a.f.Problems = append(a.f.Problems, p) }

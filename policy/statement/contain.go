@@ -20,11 +20,45 @@ func tooComplex(what string, limit int) *SyntaxError {
 	}
 }
 
+// maxOperatorCost bounds the scanner's work on operator characters: about a
+// third of a second.
+const maxOperatorCost = 8 << 20
+
+// operatorCost finds where a text exceeds that bound; -1 if it does not. The
+// scanner takes a whole run of operator characters, keeps what is a token and
+// puts the rest back: 100 kB of +-+-… keep it busy for four minutes, in C,
+// where nothing can stop it. Runs in strings and comments count as well: to
+// know what they are would take a scanner.
+func operatorCost(text string) int {
+	cost, run := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '~', '!', '@', '#', '^', '&', '|', '`', '?', '+', '-', '*', '/', '%', '<', '>', '=':
+			run++
+			if cost += run; cost > maxOperatorCost/2 {
+				return i
+			}
+		default:
+			run = 0
+		}
+	}
+	return -1
+}
+
 // contain refuses texts whose tree could be too deep or too large. It only
-// looks at tokens: the scanner is iterative and safe on any text.
+// looks at tokens: the scanner is iterative, and linear but for runs of
+// operator characters.
 func contain(text string, lim Limits) error {
 	if len(text) <= smallText && len(text) <= lim.Depth*2 {
 		return nil
+	}
+	if at := operatorCost(text); at >= 0 {
+		return &SyntaxError{
+			SQLSTATE: "54001",
+			Message:  "statement has too long runs of operator characters",
+			Pos:      at,
+			Rule:     "too-complex",
+		}
 	}
 	scan, err := pg_query.Scan(text)
 	if err != nil {

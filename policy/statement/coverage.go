@@ -175,6 +175,12 @@ type sweeper struct {
 	report func(what string)
 }
 
+// sweepTree sweeps the tree under n.
+func sweepTree(n *pg_query.Node, read map[any]struct{}, report func(what string)) {
+	s := sweeper{plans: plans(), read: read, report: report}
+	s.message(reflect.ValueOf(n))
+}
+
 // message sweeps the message that the non-nil pointer v leads to.
 func (s *sweeper) message(v reflect.Value) {
 	t := v.Type().Elem()

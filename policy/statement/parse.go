@@ -101,12 +101,26 @@ func syntaxError(text string, err error) error {
 	if !errors.As(err, &pe) {
 		return out
 	}
-	out.Message = pe.Message
+	out.Message = shorten(pe.Message)
 	out.Pos = charOffset(text, pe.Cursorpos)
 	if strings.HasPrefix(pe.Message, "memory exhausted") || strings.HasPrefix(pe.Message, "stack depth limit exceeded") {
 		out.SQLSTATE, out.Rule = "54001", "too-complex"
 	}
 	return out
+}
+
+// maxMessage bounds a message in bytes: the parser quotes whole tokens.
+const maxMessage = 500
+
+func shorten(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	cut := maxMessage
+	for cut > 0 && !utf8.RuneStart(message[cut]) {
+		cut--
+	}
+	return message[:cut] + "…"
 }
 
 // charOffset turns a 1-based character position into a byte offset, -1 if

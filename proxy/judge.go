@@ -41,6 +41,7 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 			j = x.view.judge(string(text), types, x.names(), x.limits)
 		}
 	}
+	j = x.answerItself(j)
 	if !j.touch.named && settledPath {
 		x.view.remember(x.types, j)
 	}

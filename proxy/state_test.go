@@ -327,6 +327,31 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestShowPolicy: an agent can ask what it may do, in either protocol.
+func TestShowPolicy(t *testing.T) {
+	_, p := startShop(t, shopPolicy, nil)
+	conn := connect(t, p.DSN("reporting"))
+	for name, want := range map[string]string{
+		"pgairlock.policy":  "public.customers: email, id, name",
+		"pgairlock.session": "agent: reporting",
+	} {
+		rows, err := run(conn, "SHOW "+name)
+		if err != nil || len(rows) != 1 || !strings.Contains(rows[0], want) {
+			t.Errorf("SHOW %s: %q %v", name, rows, err)
+		}
+		result := conn.ExecParams(t.Context(), "SHOW "+name, nil, nil, nil, nil).Read()
+		if result.Err != nil || len(result.Rows) != 1 || string(result.Rows[0][0]) != rows[0] || string(result.FieldDescriptions[0].Name) != name {
+			t.Errorf("SHOW %s, extended: %q %v", name, result.Rows, result.Err)
+		}
+		if _, err := run(conn, "SET "+name+" = 'x'"); sqlstate(err) != "42501" {
+			t.Errorf("SET %s: %v", name, err)
+		}
+	}
+	if _, err := run(conn, "SHOW pgairlock.other"); err == nil {
+		t.Error("SHOW pgairlock.other was answered")
+	}
+}
+
 // TestRoleThatCanWrite: an agent that only reads is not served on a login that
 // can write, unless the configuration says so.
 func TestRoleThatCanWrite(t *testing.T) {

@@ -38,9 +38,7 @@ type decider struct {
 // shapes which of several refusals the client is told first.
 func (d *decider) judge() {
 	d.risk = d.facts.Risk
-	if d.facts.RedLine != "" {
-		d.refuse(&refusal{rule: "red-line", state: stateDenied, hard: true, pos: -1, message: d.facts.RedLine})
-	}
+	d.redLine()
 	known := kinds[d.facts.Kind] != unknown
 	if known {
 		d.kind()

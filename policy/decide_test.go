@@ -84,3 +84,20 @@ func TestFunctions(t *testing.T) {
 		})
 	}
 }
+
+func TestRedLines(t *testing.T) {
+	set := load(t, shopPolicy)
+	for _, c := range []struct{ id, tag, message, hint string }{
+		{"set-role", "SET ROLE", "SET ROLE is never open: it changes who the session is", "SET ROLE NONE and RESET ROLE are open."},
+		{"copy-program", "COPY", "COPY is never open: it runs a program on the server", "Use COPY … TO STDOUT, or SELECT."},
+		{"made-up", "MAKE UP", "MAKE UP is never open: made-up", ""},
+	} {
+		for _, agent := range []string{"reporting", "watched"} {
+			d := decide(t, set, agent, &policy.Facts{Kind: policy.KindDDL, Tag: c.tag, RedLine: c.id})
+			want(t, d, "red-line")
+			if r := d.Refusal(); r.Message != c.message || r.Hint != c.hint {
+				t.Errorf("%+v", *r)
+			}
+		}
+	}
+}

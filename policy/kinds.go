@@ -151,6 +151,8 @@ func copyPasses(d *decider) *refusal {
 // tag is the statement's name for messages.
 func (d *decider) tag() string {
 	switch {
+	case d.facts.Inner != "" && kinds[d.facts.Inner] != reads:
+		return d.facts.Tag + " of " + strings.ToUpper(string(d.facts.Inner))
 	case d.facts.Tag != "":
 		return d.facts.Tag
 	case d.facts.Kind == "" || d.facts.Kind == KindOther:

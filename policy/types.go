@@ -112,6 +112,9 @@ func (d *decider) typeHint(t *catalog.Type) string {
 	if strings.HasPrefix(t.Name, "reg") && t.Schema == "pg_catalog" {
 		return "It is open to agents with metadata: all."
 	}
+	if t.Kind == 'c' {
+		return "A policy can open its table under tables, or the type under types."
+	}
 	if t.Extension != "" {
 		return "A policy can open it under extensions or types."
 	}

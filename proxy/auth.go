@@ -3,13 +3,16 @@ package proxy
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/sha512"
 	"crypto/subtle"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +28,8 @@ const (
 	authSASLContinue = 11
 	authSASLFinal    = 12
 
-	mechanism = "SCRAM-SHA-256"
+	mechanism     = "SCRAM-SHA-256"
+	mechanismPlus = "SCRAM-SHA-256-PLUS" // bound to the TLS channel
 
 	// saslLimit bounds what a client may send while it proves itself.
 	saslLimit = 4096
@@ -140,24 +144,35 @@ func (s *Server) decoy(name string) Verifier {
 		StoredKey: s.decoyKey[:], ServerKey: s.decoyKey[:]}}
 }
 
-// scram runs the server's side of SCRAM-SHA-256 (RFC 5802, RFC 7677).
+// scram runs the server's side of SCRAM-SHA-256 (RFC 5802, RFC 7677). Over TLS it
+// offers to bind the proof to the channel, so that nobody in the middle can
+// pass it on.
 func (s *Server) scram(c *client, v Verifier) error {
-	mechanisms := append([]byte(mechanism), 0, 0)
-	if _, err := c.conn.Write(authMessage(authSASL, mechanisms)); err != nil {
-		return errClosed
-	}
 	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return v.credentials, nil })
 	if err != nil {
 		return err
 	}
+	offered := []string{mechanism}
 	conversation := server.NewConversation()
+	if binding, ok := s.channelBinding(c); ok {
+		offered = []string{mechanismPlus, mechanism}
+		conversation = server.NewConversationWithChannelBinding(binding)
+	}
+	list := append([]byte(strings.Join(offered, "\x00")), 0, 0)
+	if _, err := c.conn.Write(authMessage(authSASL, list)); err != nil {
+		return errClosed
+	}
 	body, err := readSASL(c.conn)
 	if err != nil {
 		return err
 	}
 	chosen, rest, ok := cutString(body)
-	if !ok || len(rest) < 4 || chosen != mechanism || binary.BigEndian.Uint32(rest) != uint32(len(rest)-4) {
+	if !ok || len(rest) < 4 || binary.BigEndian.Uint32(rest) != uint32(len(rest)-4) {
 		return &refusal{sqlstate: "08P01", message: "malformed SCRAM message"}
+	}
+	bound := strings.HasPrefix(string(rest[4:]), "p=")
+	if !slices.Contains(offered, chosen) || bound != (chosen == mechanismPlus) {
+		return &refusal{sqlstate: "08P01", message: "client selected an invalid SASL authentication mechanism"}
 	}
 	first, err := conversation.Step(string(rest[4:]))
 	if err != nil {
@@ -166,8 +181,7 @@ func (s *Server) scram(c *client, v Verifier) error {
 	if _, err := c.conn.Write(authMessage(authSASLContinue, []byte(first))); err != nil {
 		return errClosed
 	}
-	body, err = readSASL(c.conn)
-	if err != nil {
+	if body, err = readSASL(c.conn); err != nil {
 		return err
 	}
 	final, err := conversation.Step(string(body))
@@ -178,6 +192,35 @@ func (s *Server) scram(c *client, v Verifier) error {
 		return errClosed
 	}
 	return nil
+}
+
+// channelBinding is tls-server-end-point (RFC 5929): the hash of the certificate
+// that the client saw, with the hash function of its signature, but at least
+// SHA-256. It is offered where that certificate is certain.
+func (s *Server) channelBinding(c *client) (scram.ChannelBinding, bool) {
+	if _, ok := c.conn.(*tls.Conn); !ok || len(s.options.TLS.Certificates) != 1 {
+		return scram.ChannelBinding{}, false
+	}
+	der := s.options.TLS.Certificates[0].Certificate[0]
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return scram.ChannelBinding{}, false
+	}
+	var sum []byte
+	switch certificate.SignatureAlgorithm {
+	case x509.SHA384WithRSA, x509.ECDSAWithSHA384, x509.SHA384WithRSAPSS:
+		h := sha512.Sum384(der)
+		sum = h[:]
+	case x509.SHA512WithRSA, x509.ECDSAWithSHA512, x509.SHA512WithRSAPSS:
+		h := sha512.Sum512(der)
+		sum = h[:]
+	case x509.PureEd25519:
+		return scram.ChannelBinding{}, false // has no hash function of its own; the server does not bind either
+	default:
+		h := sha256.Sum256(der)
+		sum = h[:]
+	}
+	return scram.ChannelBinding{Type: scram.ChannelBindingTLSServerEndpoint, Data: sum}, true
 }
 
 // readSASL reads a SASLInitialResponse or SASLResponse.

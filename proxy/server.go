@@ -128,29 +128,35 @@ func (s *Server) Apply(set *policy.Set, passwords map[string]string) error {
 
 func (s *Server) now() time.Time { return s.options.Now() }
 
-// Serve accepts connections until ctx ends or l fails. It returns when every
-// session has ended: sessions are told so (57P01) when ctx ends.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+// Serve accepts connections until ctx ends or a listener fails; it closes the
+// listeners. It returns when every session has ended: sessions are told so
+// (57P01) when ctx ends.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	if s.current.Load() == nil {
 		return errors.New("proxy: no policy was applied")
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
 		s.shut()
-		_ = l.Close()
+		for _, l := range listeners {
+			_ = l.Close()
+		}
 	})
 	defer stop()
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		s.watch(ctx)
-	}()
-	err := s.accept(ctx, l)
-	cancel()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { s.watch(ctx) })
+	failures := make([]error, len(listeners))
+	for i, l := range listeners {
+		helpers.Go(func() {
+			failures[i] = s.accept(ctx, l)
+			cancel()
+		})
+	}
+	helpers.Wait()
 	s.shut()
 	s.running.Wait()
-	<-watched
-	return err
+	return errors.Join(failures...)
 }
 
 func (s *Server) accept(ctx context.Context, l net.Listener) error {

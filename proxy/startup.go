@@ -36,6 +36,7 @@ type negotiation struct {
 	tls     *tls.Config
 	tlsDone bool
 	gssDone bool
+	direct  bool // the handshake came without SSLRequest
 }
 
 // read reads one start-up packet: its code and its body.
@@ -43,6 +44,11 @@ func (n *negotiation) read() (code uint32, body []byte, err error) {
 	var head [8]byte
 	if _, err := io.ReadFull(n.conn, head[:]); err != nil {
 		return 0, nil, errClosed
+	}
+	if head[0] == tlsRecord && !n.tlsDone && !n.gssDone && n.tls != nil {
+		n.direct = true
+		n.conn = &replayed{Conn: n.conn, ahead: head[:]}
+		return sslRequest, nil, nil
 	}
 	length := binary.BigEndian.Uint32(head[:])
 	if length < 8 || length > startupLimit {
@@ -69,7 +75,7 @@ func (n *negotiation) next(ctx context.Context) (code uint32, body []byte, err e
 				return 0, nil, unsupportedProtocol(code)
 			}
 			n.tlsDone = true
-			if err := n.answerTLS(ctx); err != nil {
+			if err := n.encrypt(ctx); err != nil {
 				return 0, nil, err
 			}
 		case gssRequest:
@@ -78,8 +84,8 @@ func (n *negotiation) next(ctx context.Context) (code uint32, body []byte, err e
 			}
 			n.gssDone = true
 			// never forwarded: a server that says G makes the session unreadable here
-			if _, err := n.conn.Write([]byte{'N'}); err != nil {
-				return 0, nil, errClosed
+			if err := n.say('N'); err != nil {
+				return 0, nil, err
 			}
 		default:
 			return code, body, nil
@@ -87,22 +93,57 @@ func (n *negotiation) next(ctx context.Context) (code uint32, body []byte, err e
 	}
 }
 
-func (n *negotiation) answerTLS(ctx context.Context) error {
+// encrypt answers an SSLRequest, or takes a handshake that came without one:
+// such a client has to say by ALPN that it means PostgreSQL (protocol chapter,
+// "SSL Session Encryption").
+func (n *negotiation) encrypt(ctx context.Context) error {
 	if n.tls == nil {
-		if _, err := n.conn.Write([]byte{'N'}); err != nil {
-			return errClosed
-		}
-		return nil
+		return n.say('N')
 	}
-	if _, err := n.conn.Write([]byte{'S'}); err != nil {
-		return errClosed
+	if !n.direct {
+		if err := n.say('S'); err != nil {
+			return err
+		}
 	}
 	secured := tls.Server(n.conn, n.tls)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
+	if n.direct && secured.ConnectionState().NegotiatedProtocol != ALPN {
+		_ = secured.Close()
+		return errors.New("TLS handshake without SSLRequest and without ALPN")
+	}
 	n.conn = secured
 	return nil
+}
+
+func (n *negotiation) say(b byte) error {
+	if _, err := n.conn.Write([]byte{b}); err != nil {
+		return errClosed
+	}
+	return nil
+}
+
+// ALPN is the protocol's name in TLS. Options.TLS must offer it in NextProtos.
+const ALPN = "postgresql"
+
+// tlsRecord is the first byte of a TLS handshake, which no start-up packet of a
+// sensible length has.
+const tlsRecord = 0x16
+
+// replayed is a connection of which some bytes were read already.
+type replayed struct {
+	net.Conn
+	ahead []byte
+}
+
+func (r *replayed) Read(b []byte) (int, error) {
+	if len(r.ahead) == 0 {
+		return r.Conn.Read(b)
+	}
+	n := copy(b, r.ahead)
+	r.ahead = r.ahead[n:]
+	return n, nil
 }
 
 func unsupportedProtocol(code uint32) error {
@@ -128,7 +169,7 @@ func (s *Server) begin(ctx context.Context, conn net.Conn) (*client, error) {
 	if code>>16 != protocol3 {
 		return c, unsupportedProtocol(code)
 	}
-	if s.options.RequireTLS && n.conn == conn {
+	if s.options.RequireTLS && n.conn == conn && conn.LocalAddr().Network() != "unix" {
 		return c, &refusal{sqlstate: "28000", message: "connections without TLS are not accepted", hint: "Set sslmode=require, or verify-full."}
 	}
 	asked, refused := parseStartup(body)

@@ -215,12 +215,23 @@ func TestVerifier(t *testing.T) {
 func TestTLS(t *testing.T) {
 	certificate := selfSigned(t)
 	_, p := startShop(t, shopPolicy, func(o *proxy.Options) {
-		o.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{proxy.ALPN}}
 		o.RequireTLS = true
 	})
 	secured := strings.Replace(p.DSN("reporting"), "sslmode=disable", "sslmode=require", 1)
 	if rows, err := run(connect(t, secured), "SELECT 1"); err != nil || rows[0] != "1" {
 		t.Errorf("over TLS: %v %v", rows, err)
+	}
+	for _, way := range []string{" sslnegotiation=direct", " channel_binding=require", " channel_binding=disable"} {
+		if rows, err := run(connect(t, secured+way), "SELECT 1"); err != nil || rows[0] != "1" {
+			t.Errorf("with%s: %v %v", way, rows, err)
+		}
+	}
+	anonymous := tls.Client(dialRaw(t, p.Address), &tls.Config{InsecureSkipVerify: true})
+	if err := anonymous.Handshake(); err == nil {
+		if b, _ := io.ReadAll(anonymous); len(b) > 0 {
+			t.Errorf("direct TLS without ALPN was answered: %q", b)
+		}
 	}
 	config, err := parseConfig(p.DSN("reporting"))
 	if err != nil {

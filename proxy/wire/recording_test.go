@@ -244,15 +244,15 @@ func (r *reader) fields(fields string) string {
 			r.take(1)
 		case '(':
 			end := i + strings.IndexByte(fields[i:], ')')
-			out.WriteString(" (")
+			var items strings.Builder
 			for n := r.number(2); n > 0 && !r.short; n-- {
-				out.WriteString(r.fields(fields[i+1 : end]))
+				items.WriteString(r.fields(fields[i+1 : end]))
 			}
-			out.WriteString(")")
+			out.WriteString(" (" + strings.TrimPrefix(items.String(), " ") + ")")
 			i = end
 		}
 	}
-	return strings.ReplaceAll(out.String(), "( ", "(")
+	return out.String()
 }
 
 func (r *reader) value() string {
@@ -364,7 +364,7 @@ func TestLayouts(t *testing.T) {
 	for _, line := range []string{
 		`> 1 Query "SELECT 'é\x00'"`, `> 7 Parse "s" "SELECT $1" (23 0)`, `> 2 Bind "" "s" (1 0) ("a b" NULL "\xff") ()`,
 		`> 3 Describe S "s"`, `> 4 Execute "" 10`, `> - CopyData "1\t2\n"`, `> - Flush`, `> 5 CopyFail "no"`,
-		`< 1 RowDescription ("a" 16384 1 23 4 4294967295 0 "b c" 0 0 25 -1 4294967295 1)`, `< 1 DataRow ()`, `< 1 DataRow ("" NULL)`,
+		`< 1 RowDescription ("( a" 16384 1 23 4 4294967295 0 "b c" 0 0 25 -1 4294967295 1)`, `< 1 DataRow ()`, `< 1 DataRow ("" NULL)`,
 		`< - NotificationResponse 12 "c" ""`, `< 1 ErrorResponse S"ERROR" M"a \"b\""`, `< 1 CopyInResponse 0 (0 0)`, `< 1 ReadyForQuery I`,
 	} {
 		e, err := parseLine(line)

@@ -134,6 +134,7 @@ func TestTypes(t *testing.T) {
 		{2205, "", "type", ""}, // regclass
 		{2210, "", "type", ""}, // regclass[]
 		{oidCitext, "", "type", "type"},
+		{9000, "", "", ""},         // a domain of the server's own
 		{9002, "", "", ""},         // enum
 		{9003, "", "", ""},         // domain
 		{9004, "type", "type", ""}, // domain with CHECK

@@ -58,7 +58,7 @@ func TestLargePolicyLoadsInUnderASecond(t *testing.T) {
 		}
 		best = min(best, time.Since(start))
 	}
-	if best > time.Second {
+	if best > slowdown*time.Second {
 		t.Errorf("took %s", best)
 	}
 }

@@ -67,6 +67,7 @@ func TestFunctions(t *testing.T) {
 		{"signal", calls(t, 112), "red-line", "red-line"},
 		{"definition", calls(t, 105), "", "function"},
 		{"statistics", calls(t, 110), "", "function"},
+		{"information schema", calls(t, 113), "", "function"},
 		{"driver probe", calls(t, 111), "", ""},
 		{"session reset", calls(t, 109), "", ""},
 		{"listed", calls(t, 120), "", "function"},

@@ -140,6 +140,9 @@ func (a *Agent) function(f *catalog.Function) (entry functionEntry, ok bool) {
 	switch {
 	case serverOwn(f.Schema) && f.Extension == "":
 		entry = a.ref.function(f)
+		if f.Schema == "information_schema" && entry.open == openToAll {
+			entry = functionEntry{name: f.Name, open: openToMetadata, class: "catalog", reason: "it belongs to the information schema"}
+		}
 	case f.Extension != "":
 		entry = a.ref.function(f)
 		if entry.open == openToAll && !a.hasExtension(f.Extension) {

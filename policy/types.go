@@ -48,7 +48,7 @@ func (d *decider) typeAllowed(t *catalog.Type, depth int) (why string, ok bool) 
 		return d.elementAllowed(t.Element, depth)
 	}
 	switch {
-	case t.Schema == "pg_catalog" && t.Kind != 'c':
+	case serverOwn(t.Schema) && t.Kind != 'c':
 		if d.agent.Metadata == MetadataNone && slices.Contains(nameTypes, t.Name) {
 			return "it looks names up in the system catalogs", false
 		}

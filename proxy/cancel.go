@@ -12,10 +12,10 @@ const cancelTimeout = 5 * time.Second
 // cancelByKey passes a client's CancelRequest on to the server, if the key is
 // one of ours. As the protocol wants it, nobody is told whether it was.
 func (s *Server) cancelByKey(ctx context.Context, body []byte) {
-	if len(body) != 8 {
+	if len(body) < 4 {
 		return
 	}
-	key := cancelKey{pid: binary.BigEndian.Uint32(body), secret: binary.BigEndian.Uint32(body[4:])}
+	key := cancelKey{pid: binary.BigEndian.Uint32(body), secret: string(body[4:])}
 	s.mu.Lock()
 	x := s.sessions[key]
 	s.mu.Unlock()

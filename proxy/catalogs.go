@@ -44,6 +44,19 @@ func (c *catalogs) entry(database, role string) *catalogEntry {
 	return e
 }
 
+// newestMinor is the newest minor version of protocol 3 that a database's server
+// speaks: 3.2 from PostgreSQL 18 on, 3.0 before and where it is not known yet.
+func (c *catalogs) newestMinor(database string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, e := range c.entries {
+		if picture := e.current.Load(); key[0] == database && picture != nil && picture.ServerVersion() >= 180000 {
+			return 2
+		}
+	}
+	return 0
+}
+
 // ensure fetches the picture over conn unless there is one that is younger than
 // age. One session fetches, others wait for it.
 func (e *catalogEntry) ensure(ctx context.Context, conn *pgconn.PgConn, now func() time.Time, age time.Duration) error {

@@ -78,8 +78,15 @@ type Server struct {
 // id, and a secret of the proxy's.
 type cancelKey struct {
 	pid    uint32
-	secret uint32
+	secret string
 }
+
+// Lengths of the secret in bytes: protocol 3.0 has room for four, and the
+// server's own from 3.2 on.
+const (
+	shortSecret = 4
+	longSecret  = 32
+)
 
 // New makes a Server that has no policy yet.
 func New(o Options) (*Server, error) {
@@ -286,12 +293,16 @@ func (s *Server) name(x *session) error {
 	if s.closing {
 		return shuttingDown()
 	}
+	length := shortSecret
+	if x.minor >= 2 {
+		length = longSecret
+	}
 	for {
-		var b [4]byte
-		if _, err := rand.Read(b[:]); err != nil {
+		secret := make([]byte, length)
+		if _, err := rand.Read(secret); err != nil {
 			return fmt.Errorf("cancel key: %w", err)
 		}
-		x.key = cancelKey{pid: x.up.pid, secret: uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])}
+		x.key = cancelKey{pid: x.up.pid, secret: string(secret)}
 		if s.sessions[x.key] == nil {
 			s.sessions[x.key] = x
 			return nil
@@ -301,6 +312,43 @@ func (s *Server) name(x *session) error {
 
 func shuttingDown() error {
 	return &refusal{sqlstate: "57P03", message: "the database system is shutting down"}
+}
+
+// Prepare connects to every database as every login that an agent of the policy
+// uses, takes the catalog, and tells what went wrong by "database as login". So
+// faults show when the proxy starts, and no client has to wait for the catalog.
+func (s *Server) Prepare(ctx context.Context) map[string]error {
+	faults := map[string]error{}
+	done := map[[2]string]bool{}
+	for _, agent := range s.current.Load().set.Agents() {
+		for name, roleName := range agent.Databases {
+			base, ok := s.options.Databases[name]
+			role, has := base.Roles[roleName]
+			at := fmt.Sprintf("%s as %s", name, roleName)
+			switch {
+			case done[[2]string{name, roleName}]:
+				continue
+			case !ok || !has:
+				faults[at] = fmt.Errorf("agent %s: the configuration has no such database or role", agent.Name)
+			default:
+				if err := s.prepare(ctx, base, role, s.catalogs.entry(name, roleName)); err != nil {
+					faults[at] = err
+				}
+			}
+			done[[2]string{name, roleName}] = true
+		}
+	}
+	return faults
+}
+
+func (s *Server) prepare(ctx context.Context, base Database, role Role, entry *catalogEntry) error {
+	up, err := dial(ctx, base, role, nil, func(*pgconn.Notice) {}, func(ctx context.Context, conn *pgconn.PgConn) error {
+		return entry.ensure(ctx, conn, s.now, s.options.Refresh)
+	})
+	if err != nil {
+		return err
+	}
+	return up.conn.Close()
 }
 
 // shut ends every session.

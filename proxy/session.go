@@ -26,6 +26,7 @@ type session struct {
 	client   net.Conn
 	up       *upstream
 	key      cancelKey
+	minor    int // of the protocol version that the client speaks
 	database string
 	role     string
 	program  string
@@ -78,7 +79,7 @@ func (s *Server) session(ctx context.Context, c *client) error {
 		return &refusal{sqlstate: "42501", message: fmt.Sprintf("agent %q may not connect to database %q", agent.Name, name), rule: "databases",
 			hint: databasesHint(agent)}
 	}
-	x := &session{server: s, id: newID(s.now()), client: c.conn, agent: agent, database: name, role: roleName,
+	x := &session{server: s, id: newID(s.now()), client: c.conn, agent: agent, minor: c.startup.minor, database: name, role: roleName,
 		catalog: s.catalogs.entry(name, roleName), statements: newNames[prepared](), portals: newNames[portal](),
 		limits: statement.Limits{Bytes: s.options.Limits.Statement}}
 	x.changed.L = &x.mu

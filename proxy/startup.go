@@ -178,8 +178,11 @@ func (s *Server) begin(ctx context.Context, conn net.Conn) (*client, error) {
 	}
 	c.startup = asked
 	c.startup.minor = int(code & 0xffff)
-	if c.startup.minor > 0 || len(asked.unknown) > 0 {
-		if _, err := c.conn.Write(negotiateVersion(asked.unknown)); err != nil {
+	// the version is the server's, as far as it is known
+	newest := s.catalogs.newestMinor(asked.database)
+	if c.startup.minor > newest || len(asked.unknown) > 0 {
+		c.startup.minor = min(c.startup.minor, newest)
+		if _, err := c.conn.Write(negotiateVersion(c.startup.minor, asked.unknown)); err != nil {
 			return c, errClosed
 		}
 	}
@@ -189,9 +192,9 @@ func (s *Server) begin(ctx context.Context, conn net.Conn) (*client, error) {
 	return c, conn.SetDeadline(time.Time{})
 }
 
-// negotiateVersion is a NegotiateProtocolVersion that settles on 3.0.
-func negotiateVersion(unknown []string) []byte {
-	body := binary.BigEndian.AppendUint32(nil, protocol3<<16)
+// negotiateVersion is a NegotiateProtocolVersion that settles on a minor version.
+func negotiateVersion(minor int, unknown []string) []byte {
+	body := binary.BigEndian.AppendUint32(nil, uint32(protocol3<<16|minor))
 	body = binary.BigEndian.AppendUint32(body, uint32(len(unknown)))
 	for _, name := range unknown {
 		body = append(append(body, name...), 0)

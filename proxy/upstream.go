@@ -175,8 +175,7 @@ func greeting(up *upstream, key cancelKey, notices []*pgconn.Notice) ([]byte, er
 	for _, n := range notices {
 		out = wire.AppendReport(out, wire.Report{Severity: n.Severity, SQLSTATE: n.Code, Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 	}
-	secret := []byte{byte(key.secret >> 24), byte(key.secret >> 16), byte(key.secret >> 8), byte(key.secret)}
-	out, err := (&pgproto3.BackendKeyData{ProcessID: key.pid, SecretKey: secret}).Encode(out)
+	out, err := (&pgproto3.BackendKeyData{ProcessID: key.pid, SecretKey: []byte(key.secret)}).Encode(out)
 	if err != nil {
 		return nil, fmt.Errorf("backend key: %w", err)
 	}

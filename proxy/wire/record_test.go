@@ -109,7 +109,10 @@ func record(ctx context.Context, s session, server target) ([]event, error) {
 	time.Sleep(100 * time.Millisecond) // what the client said last is on its way
 	err = errors.Join(err, l.Close())
 	done.Wait()
-	return f.events, errors.Join(err, f.err)
+	if err = errors.Join(err, f.err); err == nil && len(f.events) == 0 {
+		err = errors.New("nothing passed")
+	}
+	return f.events, err
 }
 
 // forwarder carries connections to a server and keeps what passes on the first.
@@ -126,20 +129,19 @@ type forwarder struct {
 func (f *forwarder) run() {
 	var open sync.WaitGroup
 	defer open.Wait()
-	for first := true; ; {
+	for n := 0; ; n++ {
 		client, err := f.listener.Accept()
 		if err != nil {
 			return
 		}
 		open.Go(func() {
 			defer client.Close()
-			if err := f.carry(client, first); err != nil {
+			if err := f.carry(client, n == 0); err != nil {
 				f.mu.Lock()
 				f.err = errors.Join(f.err, err)
 				f.mu.Unlock()
 			}
 		})
-		first = false
 	}
 }
 

@@ -200,8 +200,11 @@ func (a *analyzer) mergedColumns(j *pg_query.JoinExpr, left, right []*item) []co
 	var out []column
 	for _, name := range names {
 		l, okL := a.joinColumn(left, name, "left")
+		if !okL {
+			continue
+		}
 		r, okR := a.joinColumn(right, name, "right")
-		if !okL || !okR {
+		if !okR {
 			continue
 		}
 		a.readColumn(l, policy.ByJoin, -1)

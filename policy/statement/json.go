@@ -77,18 +77,18 @@ func (a *analyzer) jsonExpr17(s *scope, n *pg_query.Node) value {
 // jsonFunc is JSON_EXISTS, JSON_QUERY and JSON_VALUE.
 func (a *analyzer) jsonFunc(s *scope, f *pg_query.JsonFuncExpr) value {
 	a.mark(f)
-	result := anything
+	result, name := anything, ""
 	switch f.Op {
 	case pg_query.JsonExprOp_JSON_EXISTS_OP:
-		result = boolOID
+		result, name = boolOID, "JSON_EXISTS"
 	case pg_query.JsonExprOp_JSON_QUERY_OP:
-		result = jsonbOID
+		result, name = jsonbOID, "JSON_QUERY"
 	case pg_query.JsonExprOp_JSON_VALUE_OP:
-		result = textOID
+		result, name = textOID, "JSON_VALUE"
 	default:
 		a.unmapped(f.Op.String(), int(f.Location))
 	}
-	a.skew("JSON_EXISTS, JSON_QUERY and JSON_VALUE", 170000, int(f.Location))
+	a.skew(name, 170000, int(f.Location))
 	a.jsonValue(s, f.ContextItem)
 	a.optional(s, f.Pathspec)
 	a.jsonPassing(s, f.Passing)

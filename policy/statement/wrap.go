@@ -153,7 +153,7 @@ func (a *analyzer) copy(c *pg_query.CopyStmt) {
 		a.f.Kind, needs = policy.KindCopyFrom, policy.Insertion
 		a.command(policy.Insert)
 		a.risk(policy.L1Append)
-	} else {
+	} else if c.Query == nil {
 		a.command(policy.Select)
 	}
 	switch {

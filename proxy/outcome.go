@@ -135,6 +135,9 @@ func (x *session) ready(p *wire.Piece, reply wire.Reply, op *operation) error {
 	if !reply.Entry.Internal {
 		x.pass(p)
 	}
+	if x.retiring && status == 'I' && x.flow.AtRest() {
+		return stopped()
+	}
 	return nil
 }
 

@@ -24,6 +24,7 @@ type Options struct {
 	Databases      map[string]Database
 	TLS            *tls.Config // nil: connections are not encrypted
 	RequireTLS     bool
+	DrainTimeout   time.Duration // how long sessions at work may go on when Serve ends; 0: not at all
 	StartupTimeout time.Duration // until an agent has proved itself; 0: 10 s
 	Refresh        time.Duration // age at which the picture of a database is taken anew; 0: 1 min
 	Limits         wire.Limits   // zero: wire.DefaultLimits
@@ -137,36 +138,43 @@ func (s *Server) now() time.Time { return s.options.Now() }
 
 // Serve accepts connections until ctx ends or a listener fails; it closes the
 // listeners. It returns when every session has ended: sessions are told so
-// (57P01) when ctx ends.
+// (57P01) when they stand between transactions, and after DrainTimeout wherever
+// they stand.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	if s.current.Load() == nil {
 		return errors.New("proxy: no policy was applied")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// sessions outlive ctx by DrainTimeout
+	sessions, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	stop := context.AfterFunc(ctx, func() {
-		s.shut()
 		for _, l := range listeners {
 			_ = l.Close()
 		}
 	})
 	defer stop()
 	var helpers sync.WaitGroup
-	helpers.Go(func() { s.watch(ctx) })
+	helpers.Go(func() { s.watch(sessions) })
 	failures := make([]error, len(listeners))
 	for i, l := range listeners {
 		helpers.Go(func() {
-			failures[i] = s.accept(ctx, l)
+			failures[i] = s.accept(ctx, sessions, l)
 			cancel()
 		})
 	}
-	helpers.Wait()
-	s.shut()
+	<-ctx.Done()
+	s.retire()
+	late := time.AfterFunc(s.options.DrainTimeout, s.shut)
+	defer late.Stop()
 	s.running.Wait()
+	end()
+	helpers.Wait()
 	return errors.Join(failures...)
 }
 
-func (s *Server) accept(ctx context.Context, l net.Listener) error {
+func (s *Server) accept(ctx, sessions context.Context, l net.Listener) error {
 	for {
 		conn, err := l.Accept()
 		switch {
@@ -189,7 +197,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 		s.running.Add(1)
 		go func() {
 			defer s.running.Done()
-			s.handle(ctx, conn)
+			s.handle(sessions, conn)
 		}()
 	}
 }
@@ -351,18 +359,37 @@ func (s *Server) prepare(ctx context.Context, base Database, role Role, entry *c
 	return up.conn.Close()
 }
 
-// shut ends every session.
-func (s *Server) shut() {
+// retire lets no new session begin, and ends those that stand between
+// transactions as soon as they do.
+func (s *Server) retire() {
 	s.mu.Lock()
 	s.closing = true
-	var open []*session
+	s.mu.Unlock()
+	for _, x := range s.open() {
+		x.retire()
+	}
+}
+
+// shut ends every session.
+func (s *Server) shut() {
+	for _, x := range s.open() {
+		x.end(stopped())
+	}
+}
+
+func stopped() error {
+	return &refusal{sqlstate: "57P01", message: "terminating connection due to administrator command"}
+}
+
+// open lists the sessions.
+func (s *Server) open() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := make([]*session, 0, len(s.sessions))
 	for _, x := range s.sessions {
 		open = append(open, x)
 	}
-	s.mu.Unlock()
-	for _, x := range open {
-		x.end(&refusal{sqlstate: "57P01", message: "terminating connection due to administrator command"})
-	}
+	return open
 }
 
 // watch looks at every session a few times a second, for what no message
@@ -376,13 +403,7 @@ func (s *Server) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		s.mu.Lock()
-		open := make([]*session, 0, len(s.sessions))
-		for _, x := range s.sessions {
-			open = append(open, x)
-		}
-		s.mu.Unlock()
-		for _, x := range open {
+		for _, x := range s.open() {
 			x.checkTime(ctx, s.now())
 		}
 	}

@@ -60,6 +60,7 @@ type session struct {
 	interrupted  uint64    // the message that the watch cancelled
 	reading      reading
 	answer       []byte // first column of the newest row of an internal exchange
+	retiring     bool   // to end as soon as no transaction is open
 	ended        bool
 	reason       error // why, for the log
 }
@@ -159,6 +160,7 @@ func (x *session) connect(ctx context.Context, c *client, base Database, role Ro
 	if err := lexerAgrees(up.settings); err != nil {
 		return err
 	}
+	x.flow = wire.NewFlow(up.status)
 	if err := x.server.name(x); err != nil {
 		return err
 	}
@@ -169,7 +171,6 @@ func (x *session) connect(ctx context.Context, c *client, base Database, role Ro
 	if err != nil {
 		return err
 	}
-	x.flow = wire.NewFlow(up.status)
 	if _, err := x.client.Write(hello); err != nil {
 		return errClosed
 	}
@@ -234,6 +235,18 @@ func (x *session) closeWith(err error) {
 		err = errClosed
 	}
 	x.end(err)
+}
+
+// retire ends the session now if it stands between transactions, else when it
+// comes to that.
+func (x *session) retire() {
+	x.mu.Lock()
+	x.retiring = true
+	now := x.flow.AtRest() && x.flow.Status() == 'I'
+	x.mu.Unlock()
+	if now {
+		x.end(stopped())
+	}
 }
 
 // end closes both sides, once. A *refusal is said to the client as FATAL.

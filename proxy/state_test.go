@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -324,6 +325,32 @@ func TestRecords(t *testing.T) {
 	waitFor(t, func() bool { return len(p.Records.Sessions()) == 2 })
 	if s := p.Records.Sessions(); s[0].Event != "session_start" || s[1].Event != "session_end" || s[0].OnBehalfOf != "alice" {
 		t.Errorf("sessions: %+v", s)
+	}
+}
+
+// TestDrain: when the proxy stops, a session that is at work may come to the end
+// of its transaction; one that is not ends at once.
+func TestDrain(t *testing.T) {
+	_, p := startShop(t, shopPolicy, func(o *proxy.Options) { o.DrainTimeout = 5 * time.Second })
+	idle, busy := proxytest.Dial(t, p.DSN("reporting")), proxytest.Dial(t, p.DSN("reporting"))
+	busy.Send(send("BEGIN", "SELECT 1")...)
+	if got := busy.Read('Z', 2); got != "C:BEGIN Z:T T D:1 C:SELECT 1 Z:T" {
+		t.Fatal(got)
+	}
+	p.Stop()
+	if got := idle.Read('E', 1); got != "E:57P01" {
+		t.Errorf("the idle session: %s", got)
+	}
+	busy.Send(send("SELECT 2")...)
+	if got := busy.Read('Z', 1); got != "T D:2 C:SELECT 1 Z:T" {
+		t.Errorf("the session at work: %s", got)
+	}
+	busy.Send(send("COMMIT")...)
+	if got := busy.Read('E', 1); got != "C:COMMIT Z:I E:57P01" {
+		t.Errorf("the session at work, at its end: %s", got)
+	}
+	if _, err := net.Dial("tcp", p.Address); err == nil {
+		t.Error("the listener still accepts")
 	}
 }
 

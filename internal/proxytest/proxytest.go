@@ -35,7 +35,12 @@ type Proxy struct {
 	Base    string
 	Server  *proxy.Server
 	Records *Records
+
+	stop context.CancelFunc
 }
+
+// Stop begins the proxy's end; the test's own end waits for it.
+func (p *Proxy) Stop() { p.stop() }
 
 // Start runs a proxy that ends with the test.
 func Start(tb testing.TB, o Options) *Proxy {
@@ -65,6 +70,7 @@ func Start(tb testing.TB, o Options) *Proxy {
 	}
 	p.Address = listener.Addr().String()
 	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx, listener) }()
 	tb.Cleanup(func() {

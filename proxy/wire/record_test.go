@@ -109,34 +109,49 @@ func record(ctx context.Context, s session, server target) ([]event, error) {
 	time.Sleep(100 * time.Millisecond) // what the client said last is on its way
 	err = errors.Join(err, l.Close())
 	done.Wait()
-	if err = errors.Join(err, f.err); err == nil && len(f.events) == 0 {
+	var longest []event
+	for _, c := range f.carried {
+		if len(c.events) > len(longest) {
+			longest = c.events
+		}
+	}
+	if err = errors.Join(err, f.err); err == nil && longest == nil {
 		err = errors.New("nothing passed")
 	}
-	return f.events, err
+	return longest, err
 }
 
-// forwarder carries connections to a server and keeps what passes on the first.
+// forwarder carries connections to a server and keeps what passes. Programs may
+// open one to look around and another for their work: the longest is recorded.
 type forwarder struct {
 	listener net.Listener
 	server   string
+	carried  []*carried
 
+	mu  sync.Mutex
+	err error
+}
+
+// carried is one connection.
+type carried struct {
 	mu     sync.Mutex
 	events []event
-	err    error
 }
 
 // run takes connections until the listener is closed and they have ended.
 func (f *forwarder) run() {
 	var open sync.WaitGroup
 	defer open.Wait()
-	for n := 0; ; n++ {
+	for {
 		client, err := f.listener.Accept()
 		if err != nil {
 			return
 		}
+		c := &carried{}
+		f.carried = append(f.carried, c)
 		open.Go(func() {
 			defer client.Close()
-			if err := f.carry(client, n == 0); err != nil {
+			if err := c.carry(client, f.server); err != nil {
 				f.mu.Lock()
 				f.err = errors.Join(f.err, err)
 				f.mu.Unlock()
@@ -152,8 +167,8 @@ const (
 )
 
 // carry forwards one connection: start-up unseen, then message by message.
-func (f *forwarder) carry(client net.Conn, keep bool) error {
-	server, err := net.Dial("tcp", f.server)
+func (c *carried) carry(client net.Conn, address string) error {
+	server, err := net.Dial("tcp", address)
 	if err != nil {
 		return err
 	}
@@ -189,28 +204,26 @@ func (f *forwarder) carry(client net.Conn, keep bool) error {
 	}
 	var replies sync.WaitGroup
 	replies.Go(func() {
-		f.copy(client, server, true, keep)
+		c.copy(client, server, true)
 		client.Close()
 	})
-	f.copy(server, client, false, keep)
+	c.copy(server, client, false)
 	replies.Wait() // the server ends after Terminate, or when its client is gone
 	return nil
 }
 
 // copy forwards messages until one side is gone. Each is in the recording before
 // it is sent, so that its answer comes after it.
-func (f *forwarder) copy(to, from net.Conn, server, keep bool) {
+func (c *carried) copy(to, from net.Conn, server bool) {
 	defer to.(*net.TCPConn).CloseWrite()
 	for {
 		packet, err := readPacket(from, 1)
 		if err != nil {
 			return
 		}
-		if keep {
-			f.mu.Lock()
-			f.events = append(f.events, event{server: server, kind: packet[0], raw: packet})
-			f.mu.Unlock()
-		}
+		c.mu.Lock()
+		c.events = append(c.events, event{server: server, kind: packet[0], raw: packet})
+		c.mu.Unlock()
 		if _, err := to.Write(packet); err != nil {
 			return
 		}

@@ -11,7 +11,8 @@ import (
 
 // Describe writes a judgement for a person: the verdict, what the statement
 // would do, the rules that matched with their places, what the server would
-// get, and what to do about a refusal. The error is w's.
+// get, and about a refusal what the agent can do instead and which words in the
+// policy would allow it. The error is w's.
 func Describe(w io.Writer, j *Judgement) error {
 	d := description{}
 	d.verdict(j)
@@ -30,6 +31,7 @@ func Describe(w io.Writer, j *Judgement) error {
 	case j.Refusal != nil:
 		d.line("sent", "nothing")
 		d.line("instead", j.Refusal.Hint)
+		d.line("to allow", strings.Join(policyChanges(j.Parts), "\n"))
 	case j.Send != j.Text:
 		d.line("sent", j.Send)
 	default:
@@ -37,6 +39,28 @@ func Describe(w io.Writer, j *Judgement) error {
 	}
 	_, err := io.WriteString(w, d.String())
 	return err
+}
+
+// policyChanges are the words that the policy lacks, for every reason to refuse.
+// There are none where one of the reasons is not the policy's to lift.
+func policyChanges(parts []Part) []string {
+	var out []string
+	for i := range parts {
+		for k := range parts[i].Decision.Reasons {
+			r := &parts[i].Decision.Reasons[k]
+			if !r.Enforced || r.Verdict < policy.Hold {
+				continue
+			}
+			change := policyChange(&parts[i].Facts, r)
+			if change == "" {
+				return nil
+			}
+			if !slices.Contains(out, change) {
+				out = append(out, change)
+			}
+		}
+	}
+	return out
 }
 
 // description is text in two columns: a label and what it is about.

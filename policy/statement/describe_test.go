@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pgairlock/pgairlock/policy"
 	"github.com/pgairlock/pgairlock/policy/statement"
 )
 
@@ -41,6 +42,58 @@ func TestDescribe(t *testing.T) {
 			}
 			rest = after
 		}
+	}
+}
+
+// What Describe says would allow a statement does.
+func TestDescribeTellsWhatWouldAllowIt(t *testing.T) {
+	s := newShop(t, 100)
+	const words = `
+version: 1
+agents:
+  reader:
+    password: secret:reader
+    databases: {shop: reader}
+    access: read_only
+`
+	for _, c := range []struct{ agent, text, want string }{
+		{"reader", "SELECT email FROM customers", "tables: {public.customers: [email]}"},
+		{"reader", "SELECT * FROM customers", "tables: {public.customers: [id, name, email]}"},
+		{"reader", "SELECT a.id FROM payments a", "tables: {public.payments: [id]}"},
+		{"reader", "SELECT count(*) FROM payments", "tables: {public.payments: all}"},
+		{"reader", "SELECT secret_total(1)", "functions: [public.secret_total(integer)]"},
+		{"reader", "SELECT pg_sleep(1)", "functions: [pg_catalog.pg_sleep(double precision)]"},
+		{"nocopy", "COPY (SELECT 1) TO STDOUT", "copy: {to_stdout: limited}"},
+		{"reader", "SELECT email, secret_total(1) FROM customers", "tables: {public.customers: [email]}\nfunctions: [public.secret_total(integer)]"},
+		{"reader", "DELETE FROM orders", ""},
+		{"reader", "SELECT nothing FROM orders", ""},
+		{"reader", "SELECT pg_read_file('/etc/passwd')", ""},
+		{"reader", "SELECT rolpassword FROM pg_authid", ""},
+		{"reader", "SET standard_conforming_strings = off", ""},
+	} {
+		in := s.input(t, c.agent, c.text)
+		j := statement.Judge(in)
+		var b strings.Builder
+		if err := statement.Describe(&b, &j); err != nil {
+			t.Fatal(err)
+		}
+		_, got, found := strings.Cut(b.String(), "to allow   ")
+		got = strings.ReplaceAll(strings.TrimSpace(got), "\n           ", "\n")
+		if j.Refusal == nil || got != c.want || found != (c.want != "") {
+			t.Errorf("%s: want %q in\n%s", c.text, c.want, b.String())
+			continue
+		}
+		if c.want == "" {
+			continue
+		}
+		set, err := policy.Load("changed.yaml", []byte(words+"    "+strings.ReplaceAll(got, "\n", "\n    ")+"\n"))
+		if err != nil {
+			t.Errorf("%s: the policy does not load with %s: %v", c.text, got, err)
+			continue
+		}
+		in.Set = set
+		in.Agent, _ = set.Agent("reader")
+		mustPass(t, statement.Judge(in))
 	}
 }
 

@@ -15,6 +15,8 @@ public.orders: id int8, customer_id int4, total numeric, status text
 public.customers: id int4, name text, email text
 public.parts: id int4, qty int4
 archive.orders: id int8, total numeric
+public.payments: id int8, amount numeric
+function public.secret_total(int4) returns numeric
 partitioned table public.events: id int8, at date
 view public.open_orders: id int8
 function public.pairs(int4) returns setof int4
@@ -38,6 +40,12 @@ agents:
       public.open_orders: all
       public.customers: [id, name]
       archive.orders: [id, total]
+  nocopy:
+    password: secret:nocopy
+    databases: {shop: reader}
+    access: read_only
+    tables:
+      public.orders: all
   watched:
     password: secret:watched
     databases: {shop: writer}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pgairlock/pgairlock/audit"
+	"github.com/pgairlock/pgairlock/policy"
+	"github.com/pgairlock/pgairlock/policy/statement"
+	"github.com/pgairlock/pgairlock/proxy"
+)
+
+// recorder writes what the proxy tells into the audit log.
+type recorder struct {
+	log    *audit.Log
+	ids    *audit.IDs
+	prints fingerprints
+
+	mu       sync.Mutex
+	sessions map[string]*tally
+}
+
+// tally is what an open session has done so far. The place of its last record
+// is held from its first, so that it can be written whatever happens.
+type tally struct {
+	actor              audit.Actor
+	began              time.Time
+	end                audit.Slot
+	statements, denied int64
+	rows, bytes        int64
+}
+
+func newRecorder(log *audit.Log) *recorder {
+	return &recorder{log: log, ids: audit.NewIDs(time.Now), sessions: map[string]*tally{}}
+}
+
+// Reserve holds a place for a statement's record.
+func (r *recorder) Reserve(ctx context.Context) (proxy.Place, error) {
+	slot, err := r.log.Reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &place{recorder: r, slot: slot}, nil
+}
+
+// Session records the begin or end of a session, or that there was none.
+func (r *recorder) Session(ctx context.Context, s proxy.SessionRecord) error {
+	switch s.Event {
+	case "session_start":
+		return r.start(ctx, s)
+	case "session_end":
+		r.finish(s)
+		return nil
+	}
+	return r.log.Write(ctx, &audit.LoginRefused{
+		Agent: s.Agent, Client: s.Address, Application: s.Program, Database: s.Database, Reason: s.Reason, SQLSTATE: s.SQLSTATE,
+	})
+}
+
+func (r *recorder) start(ctx context.Context, s proxy.SessionRecord) error {
+	t := &tally{actor: audit.Actor{Session: s.Session, Agent: s.Agent, Claimed: s.OnBehalfOf}, began: s.Time}
+	var err error
+	if t.end, err = r.log.Reserve(ctx); err != nil {
+		return err
+	}
+	if err := r.log.Write(ctx, &audit.SessionStart{
+		Actor: t.actor, Client: s.Address, Application: s.Program, Database: s.Database, Role: s.Role,
+		UpstreamPID: int64(s.PID), Access: s.Access, Policy: s.Policy,
+	}); err != nil {
+		t.end.Release()
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sessions[s.Session] = t
+	return nil
+}
+
+func (r *recorder) finish(s proxy.SessionRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.sessions[s.Session]
+	if t == nil {
+		return
+	}
+	delete(r.sessions, s.Session)
+	if s.Reason == "" {
+		s.Reason = "client closed"
+	}
+	t.write(s.Reason, s.SQLSTATE, s.Time)
+}
+
+// write records the session's end.
+func (t *tally) write(reason, sqlstate string, at time.Time) {
+	t.end.Write(&audit.SessionEnd{
+		Actor: t.actor, Reason: reason, SQLSTATE: sqlstate, Statements: t.statements, Denied: t.denied,
+		Rows: t.rows, Bytes: t.bytes, Duration: at.Sub(t.began),
+	})
+}
+
+// close records the end of sessions that have not said so themselves, and
+// returns how many there were.
+func (r *recorder) close() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.sessions)
+	for _, t := range r.sessions {
+		t.write("the proxy stopped", "57P01", time.Now())
+	}
+	clear(r.sessions)
+	return n
+}
+
+// count adds a statement to its session and returns its number there.
+func (r *recorder) count(s *proxy.StatementRecord) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.sessions[s.Session]
+	if t == nil { // cannot be: a session starts with a record
+		return 0
+	}
+	t.statements++
+	if s.Refusal != nil {
+		t.denied++
+	}
+	t.rows += s.Rows
+	t.bytes += s.Bytes
+	t.actor.Claimed = s.OnBehalfOf
+	return t.statements
+}
+
+// place is a place in the audit log that is held for one statement.
+type place struct {
+	recorder *recorder
+	slot     audit.Slot
+}
+
+// Write records the statement.
+func (p *place) Write(s *proxy.StatementRecord) { p.slot.Write(p.recorder.event(s)) }
+
+// Release gives the place back.
+func (p *place) Release() { p.slot.Release() }
+
+// event is the record in the audit log's words.
+func (r *recorder) event(s *proxy.StatementRecord) *audit.Statement {
+	e := &audit.Statement{
+		Actor:     audit.Actor{Session: s.Session, Agent: s.Agent, Claimed: s.OnBehalfOf},
+		Operation: r.ids.Next(), Sequence: r.count(s), Database: s.Database, Policy: s.Policy, Catalog: s.Catalog,
+		Rows: s.Rows, Bytes: s.Bytes, Limited: s.Withheld > 0, Duration: s.Duration, SQLSTATE: s.SQLSTATE,
+	}
+	verdict := policy.Allow
+	if j := s.Judgement; j != nil {
+		verdict = j.Verdict
+		e.Text, e.Risk, e.Fingerprint = j.Text, j.Risk.String(), r.prints.of(j.Text)
+		if j.Send != j.Text && s.Refusal == nil {
+			e.Sent = j.Send
+		}
+		e.Kind, e.Rules, e.Relations = kinds(j), rules(j), relations(j)
+		if would := wouldHave(j); would > verdict {
+			e.WouldHave = would.String()
+		}
+	}
+	if s.Refusal != nil {
+		verdict = max(verdict, policy.Hold)
+		if s.Judgement == nil || s.Judgement.Refusal == nil {
+			// refused for what no text says: its budget, its place in the protocol
+			verdict = policy.Deny
+			e.Rules = append(e.Rules, audit.Rule{ID: s.Refusal.Rule, Verdict: verdict.String(), Enforced: true, Source: s.Refusal.Source})
+		}
+	}
+	e.Verdict = verdict.String()
+	return e
+}
+
+// kinds names what the text's statements are, each once.
+func kinds(j *statement.Judgement) string {
+	var list []string
+	for i := range j.Parts {
+		list = appendNew(list, string(j.Parts[i].Facts.Kind))
+	}
+	return strings.Join(list, ", ")
+}
+
+func appendNew(list []string, word string) []string {
+	for _, w := range list {
+		if w == word {
+			return list
+		}
+	}
+	return append(list, word)
+}
+
+// rules are those that matched with more than allow.
+func rules(j *statement.Judgement) []audit.Rule {
+	var list []audit.Rule
+	seen := map[audit.Rule]bool{}
+	for i := range j.Parts {
+		for _, reason := range j.Parts[i].Decision.Reasons {
+			rule := audit.Rule{ID: reason.Rule, Verdict: reason.Verdict.String(), Enforced: reason.Enforced, Source: reason.Source}
+			if reason.Verdict > policy.Allow && !seen[rule] {
+				seen[rule] = true
+				list = append(list, rule)
+			}
+		}
+	}
+	return list
+}
+
+// wouldHave is the verdict if every rule were enforced.
+func wouldHave(j *statement.Judgement) policy.Verdict {
+	worst := policy.Allow
+	for i := range j.Parts {
+		for _, reason := range j.Parts[i].Decision.Reasons {
+			worst = max(worst, reason.Verdict)
+		}
+	}
+	return worst
+}
+
+// relations are those that the text names, with all that is done to each.
+func relations(j *statement.Judgement) []audit.Relation {
+	var order []string
+	needs := map[string]policy.Privilege{}
+	for i := range j.Parts {
+		for _, use := range j.Parts[i].Facts.Relations {
+			if use.Relation == nil {
+				continue
+			}
+			name := use.Relation.String()
+			order = appendNew(order, name)
+			needs[name] |= use.Needs
+		}
+	}
+	var list []audit.Relation
+	for _, name := range order {
+		list = append(list, audit.Relation{Name: name, Needs: privileges(needs[name])})
+	}
+	return list
+}
+
+func privileges(p policy.Privilege) string {
+	var words []string
+	for _, one := range []struct {
+		bit  policy.Privilege
+		word string
+	}{
+		{policy.Read, "read"}, {policy.Insertion, "insert"}, {policy.Updating, "update"}, {policy.Deletion, "delete"},
+		{policy.Truncation, "truncate"}, {policy.Locking, "lock"},
+	} {
+		if p&one.bit != 0 {
+			words = append(words, one.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// fingerprints remembers those of recent texts: computing one takes a parse.
+type fingerprints struct {
+	mu         sync.Mutex
+	young, old map[string]string
+}
+
+const (
+	manyPrints = 2048     // texts of a generation
+	longText   = 16 << 10 // bytes of a text that is not remembered
+)
+
+func (f *fingerprints) of(text string) string {
+	if known, ok := f.find(text); ok {
+		return known
+	}
+	id := statement.Fingerprint(text)
+	if len(text) > longText {
+		return id
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.young == nil || len(f.young) >= manyPrints {
+		f.old, f.young = f.young, make(map[string]string)
+	}
+	f.young[text] = id
+	return id
+}
+
+func (f *fingerprints) find(text string) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id, ok := f.young[text]; ok {
+		return id, true
+	}
+	id, ok := f.old[text]
+	return id, ok
+}

@@ -32,9 +32,10 @@ type Flow struct {
 	first    int // index of the oldest entry in queue
 	number   uint64
 	status   byte
-	atRest   bool // nothing was sent since the newest ReadyForQuery
-	skipping bool // the server passes over everything up to the next Sync
-	copying  bool // the server reads COPY data
+	atRest   bool    // nothing was sent since the newest ReadyForQuery
+	skipping bool    // the server passes over everything up to the next Sync
+	copying  bool    // the server reads COPY data
+	eaten    []Entry // Syncs sent ahead of COPY data: answered only if the COPY failed before the server read them
 }
 
 // NewFlow starts after the first ReadyForQuery.
@@ -98,14 +99,11 @@ func (f *Flow) Admit(kind byte) (Admission, error) {
 	return Take, nil
 }
 
-// copyInAhead says whether a statement is under way that may yet read COPY data
-// and whose end of data was not sent.
+// copyInAhead says whether a message is under way that may yet read COPY data. A
+// Query can do so several times, each with an end of data.
 func (f *Flow) copyInAhead() bool {
-	for i := len(f.queue) - 1; i >= f.first; i-- {
-		switch e := &f.queue[i]; {
-		case e.Kind == CopyDone || e.Kind == CopyFail:
-			return false
-		case e.CopyIn:
+	for i := f.first; i < len(f.queue); i++ {
+		if f.queue[i].CopyIn {
 			return true
 		}
 	}
@@ -160,6 +158,7 @@ func (f *Flow) Reply(kind byte, body []byte) (Reply, error) {
 	if e == nil {
 		return Reply{}, violation("server sent message type %q, but nothing was asked", kind)
 	}
+	f.eaten = nil // their answer would have come before this one
 	done, ok := false, false
 	switch e.Kind {
 	case Query:
@@ -249,21 +248,24 @@ func describeReply(e *Entry, kind byte) (done, ok bool) {
 }
 
 // startCopy enters COPY FROM STDIN. Of what the client has sent ahead, the
-// server takes COPY data up to its end and ignores Sync.
+// server takes COPY data up to its end and ignores Sync. But when the COPY fails
+// before it reads anything (into a view, or in a trigger before the statement),
+// Sync is answered as ever.
 func (f *Flow) startCopy() bool {
 	if !f.queue[f.first].CopyIn {
 		return false
 	}
 	at := f.first + 1
 	for at < len(f.queue) {
-		kind := f.queue[at].Kind
-		if kind != Sync && kind != CopyDone && kind != CopyFail {
+		sent := f.queue[at]
+		if sent.Kind != Sync && sent.Kind != CopyDone && sent.Kind != CopyFail {
 			return false
 		}
 		f.queue = append(f.queue[:at], f.queue[at+1:]...)
-		if kind != Sync {
+		if sent.Kind != Sync {
 			return true
 		}
+		f.eaten = append(f.eaten, sent)
 	}
 	f.copying = true
 	return true
@@ -273,7 +275,13 @@ func (f *Flow) startCopy() bool {
 // passes over everything up to the next Sync.
 func (f *Flow) failure(e *Entry) Reply {
 	f.copying = false
-	if e == nil || e.Kind == Sync {
+	if e == nil {
+		// in the middle of a series it comes of a Flush: an interrupt that had to
+		// wait for the client's next message, such as statement_timeout
+		f.skipping = f.skipping || !f.atRest
+		return Reply{}
+	}
+	if e.Kind == Sync {
 		return Reply{Entry: e}
 	}
 	if e.Kind == Query {
@@ -291,16 +299,28 @@ func (f *Flow) failure(e *Entry) Reply {
 }
 
 func (f *Flow) ready(e *Entry, body []byte) (Reply, error) {
-	if e == nil || e.Kind != Query && e.Kind != Sync || e.step == inRows || e.step == copyingOut || f.copying {
+	switch {
+	case f.copying:
+		return Reply{}, violation("server sent ReadyForQuery while it reads COPY data")
+	case len(body) != 1 || body[0] != 'I' && body[0] != 'T' && body[0] != 'E':
+		return Reply{}, violation("server sent an unknown transaction status")
+	case e != nil && e.finished():
+		f.pop()
+	case len(f.eaten) > 0:
+		e, f.eaten = &f.eaten[0], f.eaten[1:]
+		f.skipping = false
+	default:
 		return Reply{}, violation("server sent ReadyForQuery while it owed another answer")
 	}
-	if len(body) != 1 || body[0] != 'I' && body[0] != 'T' && body[0] != 'E' {
-		return Reply{}, violation("server sent an unknown transaction status")
-	}
 	f.status = body[0]
-	f.pop()
-	f.atRest = f.Pending() == 0
+	f.atRest = f.Pending() == 0 && len(f.eaten) == 0
 	return Reply{Entry: e, Done: true}, nil
+}
+
+// finished says whether ReadyForQuery may come next. To a Query the server sends
+// at least one other answer, if only that it was empty.
+func (e *Entry) finished() bool {
+	return e.Kind == Sync || e.Kind == Query && (e.step == failed || e.step == atStart && e.Index > 0)
 }
 
 // SkipToSync makes the client's messages go nowhere up to its next Sync, as

@@ -50,11 +50,9 @@ var stock = []client{
 	{"jdbc", "openjdk-17-jdk-headless and libpostgresql-jdbc-java", jdbc},
 }
 
-// TestClients has stock drivers connect, read, stream, get refused, cancel, run
+// testClients has stock drivers connect, read, stream, get refused, cancel, run
 // into the row limit and go on, and compares what they saw with what is known.
-func TestClients(t *testing.T) {
-	l := newLab(t)
-	f := newFront(t, l)
+func testClients(t *testing.T, f *front) {
 	var score score
 	var missing []string
 	for _, c := range stock {

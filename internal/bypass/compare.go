@@ -31,6 +31,7 @@ func Compare(direct, proxied []Answer, shapeOnly bool) []string {
 type comparison struct {
 	shapeOnly bool
 	message   int  // counted from 1
+	rows      int  // that the proxy let through so far
 	cut       bool // rows were withheld
 	told      bool // and the client was told so
 	found     []string
@@ -68,7 +69,8 @@ func (c *comparison) result(direct, proxied *Result) {
 	if direct.Empty != proxied.Empty {
 		c.differ("empty", proxied.Empty, direct.Empty)
 	}
-	if len(proxied.Rows) < len(direct.Rows) && (len(proxied.Rows) == RowLimit || c.cut) {
+	c.rows += len(proxied.Rows)
+	if len(proxied.Rows) < len(direct.Rows) && (c.rows >= RowLimit || c.cut) {
 		c.cut = true
 		c.cutResult(direct, proxied)
 		return
@@ -98,7 +100,7 @@ func (c *comparison) cutResult(direct, proxied *Result) {
 			break
 		}
 	}
-	word, _, _ := strings.Cut(direct.Tag, " ")
+	word, _, _ := strings.Cut(proxied.Tag, " ")
 	if want := word + " " + strconv.Itoa(len(proxied.Rows)); proxied.Tag != "" && proxied.Tag != want {
 		c.add("tag %q for %d rows", proxied.Tag, len(proxied.Rows))
 	}

@@ -49,11 +49,9 @@ var complexity = []string{"54001", "42601"}
 // heavyLimit bounds what refusing one text may take.
 const heavyLimit = 3 * time.Second
 
-// TestHeavyTexts sends what kills parsers and then asks whether the session
+// testHeavyTexts sends what kills parsers and then asks whether the session
 // still lives.
-func TestHeavyTexts(t *testing.T) {
-	l := newLab(t)
-	f := newFront(t, l)
+func testHeavyTexts(t *testing.T, f *front) {
 	var score score
 	for _, h := range heavy {
 		score.add(t, h.id+" "+h.name, f.heavy(t, h.text(), h.sqlstate))

@@ -53,7 +53,6 @@ func (g *generator) sqlPrepare() []Step {
 		"PREPARE q (int, text) AS SELECT id, $2 FROM orders WHERE id < $1 ORDER BY id",
 		fmt.Sprintf("EXECUTE q (%d, %s)", 2+g.IntN(20), g.pick(strange...)),
 		"EXECUTE q (2 + 3, upper('x'))",
-		"EXPLAIN (COSTS OFF) EXECUTE q (2, 'y')",
 		"DEALLOCATE q",
 		"PREPARE many AS SELECT id FROM big ORDER BY id",
 		"EXECUTE many")

@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 // Leaks is the second oracle: what the client received and should not have.
 type Leaks struct {
 	columns map[columnKey]string // every column of the database by name, for messages
-	open    map[columnKey]bool   // those the agents may read
+	open    map[columnKey]bool   // those the agents may read; number 0 is the whole row
 	system  map[uint32]bool      // tables of the server's own
 }
 
@@ -51,10 +51,18 @@ func NewLeaks(ctx context.Context, w *Watch) (*Leaks, error) {
 		key := columnKey{table, uint16(number)}
 		l.columns[key] = schema + "." + relation + "." + column
 		l.open[key] = schema == "public" && number > 0 && columnAllowed(relation, column)
+		whole := columnKey{table, 0}
+		l.columns[whole] = schema + "." + relation + " (whole row)"
+		l.open[whole] = schema == "public" && wholeAllowed(relation)
 		l.system[table] = schema == "pg_catalog" || schema == "information_schema"
 		return nil
 	})
 	return l, err
+}
+
+func wholeAllowed(relation string) bool {
+	columns, ok := allowed[relation]
+	return ok && columns == nil
 }
 
 func columnAllowed(relation, column string) bool {

@@ -10,8 +10,7 @@ import (
 
 // The oracles are worth something only if they notice: attacks are run without
 // a proxy, and each must be seen by the oracle that is there for it.
-func TestOraclesNotice(t *testing.T) {
-	l := newLab(t)
+func testOraclesNotice(t *testing.T, l *lab) {
 	r := &bypass.Runner{Watch: l.watch, Leaks: l.leaks, Expand: l.expand, Direct: l.direct}
 	r.Proxied = func(profile string) string { // nothing in between, not even read-only transactions
 		return strings.Replace(l.direct(profile), "default_transaction_read_only=on", "default_transaction_read_only=off", 1)
@@ -50,8 +49,7 @@ func TestOraclesNotice(t *testing.T) {
 }
 
 // What the agents may do leaves no trace, whatever it is.
-func TestOraclesLeaveHonestReadsAlone(t *testing.T) {
-	l := newLab(t)
+func testOraclesLeaveReadsAlone(t *testing.T, l *lab) {
 	r := &bypass.Runner{Watch: l.watch, Leaks: l.leaks, Expand: l.expand, Direct: l.direct, Proxied: l.direct}
 	before, err := l.watch.State(t.Context())
 	if err != nil {
@@ -75,8 +73,7 @@ func TestOraclesLeaveHonestReadsAlone(t *testing.T) {
 	}
 }
 
-func TestStateNotices(t *testing.T) {
-	l := newLab(t)
+func testStateNotices(t *testing.T, l *lab) {
 	before, err := l.watch.State(t.Context())
 	if err != nil {
 		t.Fatal(err)

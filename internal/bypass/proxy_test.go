@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rs/zerolog"
@@ -24,9 +25,11 @@ type front struct {
 	set     *policy.Set
 	address string
 	record  *recorder
+	last    []*statement.Judgement // of the last case
 }
 
-func newFront(t *testing.T, l *lab) *front {
+// newFront starts a proxy that takes the catalog anew at that age.
+func newFront(t *testing.T, l *lab, refresh time.Duration) *front {
 	t.Helper()
 	f := &front{set: loadPolicy(t), record: &recorder{}}
 	upstream, err := pgconn.ParseConfig(l.db.DSN())
@@ -40,6 +43,7 @@ func newFront(t *testing.T, l *lab) *front {
 	server, err := proxy.New(proxy.Options{
 		Databases: map[string]proxy.Database{"fw": {Server: upstream, Roles: roles}},
 		Recorder:  f.record,
+		Refresh:   refresh,
 		Log:       zerolog.New(zerolog.NewTestWriter(t)),
 	})
 	if err != nil {
@@ -117,6 +121,9 @@ func (r *recorder) take() []*statement.Judgement {
 // of the parser.
 func rules(j *statement.Judgement) []string {
 	var all []string
+	if j == nil { // what was refused had no text
+		return nil
+	}
 	if j.Refusal != nil {
 		all = append(all, j.Refusal.Rule)
 	}

@@ -153,12 +153,16 @@ func (r *Runner) denied(c *Case, answers []Answer, decided []Decided) []string {
 		}
 		text := r.Expand.Replace(c.Messages[i])
 		var rules []string
+		recorded := r.Decided == nil
 		for _, d := range decided {
 			if d.Text == text || c.Extended {
-				rules = append(rules, d.Rules...)
+				rules, recorded = append(rules, d.Rules...), true
 			}
 		}
-		if problem := refusal(want, &answers[i], rules, r.Decided != nil); problem != "" {
+		if !recorded {
+			wrong = append(wrong, fmt.Sprintf("message %d: nothing was recorded", i+1))
+		}
+		if problem := refusal(want, &answers[i], rules); problem != "" {
 			wrong = append(wrong, fmt.Sprintf("message %d: %s", i+1, problem))
 		}
 	}
@@ -168,7 +172,7 @@ func (r *Runner) denied(c *Case, answers []Answer, decided []Decided) []string {
 // refusal checks one message: what the client was shown has to come from one
 // of the wanted rules, and where the decision itself is known, the first of
 // them has to be among its reasons.
-func refusal(want Reason, a *Answer, rules []string, known bool) string {
+func refusal(want Reason, a *Answer, rules []string) string {
 	if want.Pass {
 		if len(a.Errors) > 0 {
 			return fmt.Sprintf("refused: %+v", a.Errors[0])
@@ -184,7 +188,7 @@ func refusal(want Reason, a *Answer, rules []string, known bool) string {
 		return fmt.Sprintf("an error that names no rule: %+v", a.Errors[0])
 	case !slices.Contains(want.Rules, shown):
 		return fmt.Sprintf("refused by %s, not %s: %s", shown, strings.Join(want.Rules, " or "), a.Errors[0].Message)
-	case known && !slices.Contains(rules, want.Rules[0]):
+	case rules != nil && !slices.Contains(rules, want.Rules[0]):
 		return fmt.Sprintf("refused by %v, not for %s", rules, want.Rules[0])
 	}
 	return ""

@@ -1,7 +1,7 @@
 #!/bin/sh
 # psql: simple protocol, SQL PREPARE, FETCH_COUNT's cursor, \d, and at the end
 # Ctrl-C, after which psql reads no more of a script.
-exec psql -X -q -P pager=off -P footer=off -A -v VERBOSITY=sqlstate 2>&1 <<'SQL'
+psql -X -q -P pager=off -P footer=off -A -v VERBOSITY=sqlstate 2>&1 <<'SQL'
 \echo simple
 SELECT id, note, total, update_at, "delete", tags, doc FROM orders WHERE id < 3 ORDER BY id;
 \echo prepared
@@ -40,3 +40,4 @@ SELECT 4 AS after;
 \! (sleep 0.3; kill -INT $PPID) &
 SELECT count(*) FROM big a, big b, big c;
 SQL
+[ $? = 3 ] # psql's word for a script that ended early

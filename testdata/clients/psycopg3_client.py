@@ -44,15 +44,20 @@ print("after", conn.execute("SELECT 3").fetchone())
 conn.commit()
 conn.autocommit = True
 
-try:
-    with conn.pipeline():
-        first = conn.execute("SELECT id FROM orders WHERE id = %s", (1,))
-        conn.execute("SELECT ssn FROM customers")
-        last = conn.execute("SELECT id FROM orders WHERE id = %s", (2,))
-        print("pipeline, before the refusal", first.fetchall())
-        last.fetchall()
-except psycopg.Error as e:
-    print("pipeline", refusal(e))
+with conn.pipeline() as pipeline:
+    first = conn.execute("SELECT id FROM orders WHERE id = %s", (1,))
+    conn.execute("SELECT ssn FROM customers")
+    skipped = conn.execute("SELECT id FROM orders WHERE id = %s", (2,))
+    try:
+        pipeline.sync()
+    except psycopg.Error as e:
+        print("pipeline", refusal(e))
+    print("pipeline, before the refusal", first.fetchall())
+    try:
+        print("pipeline, not skipped", skipped.fetchall())
+    except psycopg.Error as e:
+        print("pipeline, after the refusal", type(e).__name__)
+    print("pipeline, after Sync", conn.execute("SELECT id FROM orders WHERE id = %s", (3,)).fetchall())
 print("after", conn.execute("SELECT 4").fetchone())
 
 threading.Timer(0.3, conn.cancel).start()

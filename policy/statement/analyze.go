@@ -29,10 +29,22 @@ func Analyze(t *Tree, env Env) []policy.Facts {
 			text:     t.Text,
 			read:     make(map[any]struct{}, 48),
 		}
-		a.statement(s.Node)
-		a.sweep(s.Node)
+		a.run(s.Node)
 	}
 	return out
+}
+
+// run establishes the facts of one statement. A fault on the way, which no tree
+// that the parser makes is known to cause, refuses the statement: it must not
+// end the session, let alone be taken for an answer.
+func (a *analyzer) run(n *pg_query.Node) {
+	defer func() {
+		if recover() != nil {
+			a.unmapped("a statement of this shape", -1)
+		}
+	}()
+	a.statement(n)
+	a.sweep(n)
 }
 
 // effectivePath is the search path with the implicit pg_catalog.

@@ -16,10 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the clients' expected transcripts")
 
-// requireClients names the environment variable that makes a client that is not
-// installed a failure; without it the run says loudly what it did without.
-const requireClients = "PGAIRLOCK_REQUIRE_CLIENTS"
-
 const (
 	clients     = "../../testdata/clients"
 	clientLimit = time.Minute
@@ -52,6 +48,8 @@ var stock = []client{
 
 // testClients has stock drivers connect, read, stream, get refused, cancel, run
 // into the row limit and go on, and compares what they saw with what is known.
+// On a person's machine a client that is not installed is named loudly; under
+// CI=true it is a failure.
 func testClients(t *testing.T, f *front) {
 	var score score
 	var missing []string
@@ -70,8 +68,8 @@ func testClients(t *testing.T, f *front) {
 	fmt.Printf("clients: %s\n", score)
 	if missing != nil {
 		fmt.Printf("CLIENTS NOT TESTED, install: %s\n", strings.Join(missing, ", "))
-		if os.Getenv(requireClients) != "" {
-			t.Errorf("%s is set, and these are missing: %v", requireClients, missing)
+		if os.Getenv("CI") == "true" {
+			t.Error("none may be missing where CI=true")
 		}
 	}
 }

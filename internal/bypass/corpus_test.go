@@ -1,6 +1,7 @@
 package bypass_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pgairlock/pgairlock/internal/bypass"
+	"github.com/pgairlock/pgairlock/policy/statement"
 )
 
 // categories are those of testdata/bypass, with how many cases each has at
@@ -37,10 +39,11 @@ func testCorpus(t *testing.T, l *lab, f *front) {
 	for _, c := range corpus(t) {
 		cases[c.Category()] = append(cases[c.Category()], c)
 	}
-	s := &suite{lab: l, usual: f, anew: newFront(t, l, time.Nanosecond), judge: newJudge(t, l, f.set)}
+	s := &suite{lab: l, usual: f, anew: newFront(t, l, time.Nanosecond), judge: newJudge(t, l, f.set), seen: map[string]*asked{}}
 	for _, letter := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(letter, func(t *testing.T) { s.category(t, letter, cases[letter]) })
 	}
+	t.Run("explain", func(t *testing.T) { testExplain(t, l, s.seen) })
 	for letter, least := range categories {
 		if len(cases[letter]) < least {
 			t.Errorf("category %s has %d cases, there were %d", letter, len(cases[letter]), least)
@@ -54,6 +57,7 @@ type suite struct {
 	usual *front
 	anew  *front // takes the catalog anew for each statement: for cases that make objects first
 	judge *judge
+	seen  map[string]*asked // by agent: what was decided on first messages
 }
 
 func (s *suite) category(t *testing.T, letter string, cases []bypass.Case) {
@@ -87,9 +91,29 @@ func (s *suite) run(t *testing.T, c *bypass.Case) []string {
 		t.Fatalf("%s: %v", c.ID, err)
 	}
 	if c.Setup == "" && c.Startup == nil && !c.Extended {
+		s.note(t, c, f.last)
 		wrong = append(wrong, disagreements(s.judge.session(t, c.Profile), s.lab, c, f.last)...)
 	}
 	return wrong
+}
+
+// note keeps what was decided on the first message of a case, for explain.
+func (s *suite) note(t *testing.T, c *bypass.Case, live []*statement.Judgement) {
+	t.Helper()
+	if len(live) == 0 || live[0] == nil {
+		return // which disagreements reports
+	}
+	a := s.seen[c.Profile]
+	if a == nil {
+		a = &asked{live: map[string]verdict{}}
+		s.seen[c.Profile] = a
+	}
+	a.live[c.ID] = liveVerdict(c, live[0])
+	line, err := json.Marshal(map[string]string{"id": c.ID, "sql": live[0].Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.lines.Write(append(line, '\n'))
 }
 
 // honestStatements is how many there are at least: more than all attacks.

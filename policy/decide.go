@@ -148,5 +148,24 @@ func (d *decider) obligations() Obligations {
 	if !d.facts.ReturnsRows && d.facts.Kind != KindCopyTo && d.facts.Kind != KindPrepare && d.facts.Kind != KindDeclare {
 		return Obligations{}
 	}
-	return Obligations{Rows: lim.Rows, Bytes: lim.Bytes}
+	rows := lim.Rows
+	if rows > 0 && d.onlyCatalogs() {
+		rows = max(rows, catalogRows)
+	}
+	return Obligations{Rows: rows, Bytes: lim.Bytes}
+}
+
+// catalogRows is the least limit on rows where only system catalogs are read:
+// drivers load the database's types from there at connect, and a part of them
+// would be a silent fault.
+const catalogRows = 100_000
+
+// onlyCatalogs says whether the statement reads system relations and no others.
+func (d *decider) onlyCatalogs() bool {
+	for i := range d.facts.Relations {
+		if !d.facts.Relations[i].Relation.System() {
+			return false
+		}
+	}
+	return len(d.facts.Relations) > 0
 }

@@ -132,6 +132,7 @@ func TestObligations(t *testing.T) {
 		want policy.Obligations
 	}{
 		{"select", reads(t, "public", "orders", "id"), policy.Obligations{Rows: 100, Bytes: 16 << 20}},
+		{"catalog", reads(t, "pg_catalog", "pg_class", "relname"), policy.Obligations{Rows: 100_000, Bytes: 16 << 20}},
 		{"copy", &policy.Facts{Kind: policy.KindCopyTo, Copy: policy.CopyStdio}, policy.Obligations{Rows: 100, Bytes: 16 << 20}},
 		{"plan", &policy.Facts{Kind: policy.KindExplain, Inner: policy.KindSelect, ReturnsRows: true}, policy.Obligations{Bytes: 16 << 20}},
 		{"begin", &policy.Facts{Kind: policy.KindTransaction, Tag: "BEGIN"}, policy.Obligations{}},

@@ -87,14 +87,14 @@ func (r *reader) relation(row *row) {
 
 // Not those of indexes and TOAST tables.
 const columns = `
-SELECT a.attrelid, a.attnum, a.atttypid, a.attname
+SELECT a.attrelid, a.attnum, a.atttypid, a.attgenerated, a.attname
 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) a.attrelid
 WHERE a.attnum OPERATOR(pg_catalog.>) '0' AND NOT a.attisdropped
   AND c.relpersistence OPERATOR(pg_catalog.<>) 't'
   AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,m,f,S,c}'::pg_catalog."char"[])`
 
 func (r *reader) column(row *row) {
-	a := attribute{row.oid(), catalog.Column{Num: row.int2(), Type: row.oid()}}
+	a := attribute{row.oid(), catalog.Column{Num: row.int2(), Type: row.oid(), Generated: row.char() != 0}}
 	name := row.take(-1)
 	kept, ok := r.names[string(name)]
 	if !ok {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,8 +37,12 @@ type daemon struct {
 	seen      string // what the watched files looked like when they were last read
 }
 
-// closeLimit is how long records may take to reach the disk at the end.
-const closeLimit = 10 * time.Second
+const (
+	// drainLimit is how long open transactions may go on when the proxy stops.
+	drainLimit = 5 * time.Second
+	// closeLimit is how long records may take to reach the disk after that.
+	closeLimit = 10 * time.Second
+)
 
 // open puts a proxy together from its configuration file. It listens when open
 // returns, and serves with run. An error has no secret in it.
@@ -84,7 +89,7 @@ func (d *daemon) assemble(ctx context.Context) error {
 	d.recorder = newRecorder(d.audit)
 	d.server, err = proxy.New(proxy.Options{
 		Databases: databases, TLS: tlsConfig, RequireTLS: d.config.TLS != nil && d.config.TLS.Required,
-		Recorder: d.recorder, Log: d.log, Redact: d.secrets.Redactor().Redact,
+		DrainTimeout: drainLimit, Recorder: d.recorder, Log: d.log, Redact: d.secrets.Redactor().Redact,
 	})
 	if err != nil {
 		return err
@@ -217,32 +222,28 @@ func (d *daemon) addresses() []string {
 
 // run serves until ctx ends or a listener fails, and closes everything.
 func (d *daemon) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ended := make(chan error, len(d.listeners))
-	for _, l := range d.listeners {
-		go func() { ended <- d.server.Serve(ctx, l) }()
-	}
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		d.watch(ctx)
-	}()
-	var err error
-	for range d.listeners {
-		// One that ends for itself takes the others with it.
-		if one := <-ended; one != nil {
-			err = errors.Join(err, one)
-			cancel(one)
-		}
-	}
-	cancel(nil)
-	<-watched
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { d.watch(ctx) })
+	helpers.Go(func() { d.tryUpstreams(ctx) })
+	err := d.server.Serve(ctx, d.listeners...)
+	cancel()
+	helpers.Wait()
 	reason := "told to stop"
 	if err != nil {
 		reason = err.Error()
 	}
 	return d.redacted(errors.Join(err, d.close(reason)))
+}
+
+// tryUpstreams tells early what agents would find out later: which servers
+// can't be reached, and which logins not be used.
+func (d *daemon) tryUpstreams(ctx context.Context) {
+	faults := d.server.Prepare(ctx)
+	for _, where := range sortedKeys(faults) {
+		d.log.Error().Str("database", where).Str("error", d.redacted(faults[where]).Error()).Msg("upstream can't be used now")
+	}
 }
 
 // close lets go of what open took, as far as it came.

@@ -87,8 +87,8 @@ func diagnose(ctx context.Context, conn *pgconn.PgConn) (*diagnosis, error) {
 		}
 		d.Findings = append(d.Findings, symptom{severity, p.Kind, p.Object, p.Text, p.Mend})
 	}
-	_, overTCP := conn.Conn().RemoteAddr().(*net.TCPAddr)
-	d.Findings = append(d.Findings, serverSymptoms(facts, overTCP)...)
+	at, overTCP := conn.Conn().RemoteAddr().(*net.TCPAddr)
+	d.Findings = append(d.Findings, serverSymptoms(facts, overTCP && !at.IP.IsLoopback())...)
 	return d, nil
 }
 
@@ -112,7 +112,7 @@ func serverFacts(ctx context.Context, conn *pgconn.PgConn) (map[string]string, e
 }
 
 // serverSymptoms are settings that matter to a firewall.
-func serverSymptoms(f map[string]string, overTCP bool) []symptom {
+func serverSymptoms(f map[string]string, remote bool) []symptom {
 	var list []symptom
 	add := func(severity, setting, text, mend string) {
 		list = append(list, symptom{severity, "server", setting, text, mend})
@@ -125,7 +125,7 @@ func serverSymptoms(f map[string]string, overTCP bool) []symptom {
 	if f["server_encoding"] != "UTF8" {
 		add(sevWarning, "server_encoding", "is "+f["server_encoding"]+": statements are judged as UTF8", "")
 	}
-	if overTCP && f["encrypted"] != "true" {
+	if remote && f["encrypted"] != "true" {
 		add(sevWarning, "ssl", "this connection is not encrypted: whoever is on the way can read and change what was judged", "set ssl = on, and sslmode=verify-full in the connection string")
 	}
 	if f["password_encryption"] == "md5" {

@@ -115,8 +115,8 @@ func (e *explainer) one(c *console, text string, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = json.NewEncoder(&out).Encode(statement.NewLine(nil, &j))
-	} else if err = statement.Describe(&out, &j); err == nil {
-		writeRemedy(&out, e.agent, &j)
+	} else {
+		err = statement.Describe(&out, &j)
 	}
 	if err == nil {
 		_, err = c.out.Write(out.Bytes())

@@ -320,6 +320,14 @@ func limitNotice(m *meter) wire.Report {
 		Hint:    "Narrow the WHERE clause, aggregate, or page through by a key: WHERE key > last ORDER BY key."}
 }
 
+// cursorNotice comes with DECLARE: where a FETCH ends, the client could not tell
+// the limit from the end of the rows.
+func cursorNotice(name string, rows int64) wire.Report {
+	return wire.Report{Severity: "NOTICE", SQLSTATE: "01000",
+		Message: fmt.Sprintf("pgairlock: cursor %q gives at most %d rows in all", name, rows),
+		Hint:    "Narrow the WHERE clause, aggregate, or page through by a key: WHERE key > last ORDER BY key."}
+}
+
 func limitError(m *meter) *refusal {
 	if m.exceeded == "bytes" {
 		return &refusal{sqlstate: "53400", rule: "bytes", message: fmt.Sprintf("the result is larger than %d bytes, the policy's limit for this agent", m.maxBytes),

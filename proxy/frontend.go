@@ -200,7 +200,7 @@ func (x *session) query(ctx context.Context, p *wire.Piece) error {
 		refusal = x.occupy()
 	}
 	if refusal == nil {
-		place, refusal = x.admit(ctx)
+		place, refusal = x.admit(ctx, j)
 	}
 	if refusal != nil {
 		x.refuseQuery(refusal, j)
@@ -296,7 +296,7 @@ func (x *session) bind(ctx context.Context, p *wire.Piece) error {
 	if len(portalName) > 0 && x.tooManyPortals() {
 		return refuse(manyPortals(), nil)
 	}
-	place, r := x.admit(ctx)
+	place, r := x.admit(ctx, stmt.judged)
 	if r != nil {
 		return refuse(r, stmt.judged)
 	}

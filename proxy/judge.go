@@ -148,8 +148,13 @@ func (x *session) vacate() {
 
 // admit reserves the record of a statement that is allowed. Waiting for it lets
 // the session's answers through.
-func (x *session) admit(ctx context.Context) (Place, *statement.Refusal) {
-	place, err := x.reserve(ctx)
+func (x *session) admit(ctx context.Context, j *judged) (Place, *statement.Refusal) {
+	var intent *StatementRecord
+	if j.Risk > policy.L0Read {
+		intent = x.statementRecord(j, 0, "")
+		intent.Time = x.server.now()
+	}
+	place, err := x.reserve(ctx, intent)
 	if err != nil {
 		x.log.Error().Str("error", x.server.options.Redact(err.Error())).Msg("audit")
 		return nil, &statement.Refusal{Rule: "audit", SQLSTATE: "53400", Message: "the audit record cannot take this statement now",
@@ -159,10 +164,10 @@ func (x *session) admit(ctx context.Context) (Place, *statement.Refusal) {
 }
 
 // reserve lets go of x.mu while it waits for a place in the record.
-func (x *session) reserve(ctx context.Context) (Place, error) {
+func (x *session) reserve(ctx context.Context, intent *StatementRecord) (Place, error) {
 	x.mu.Unlock()
 	defer x.mu.Lock()
-	return x.server.options.Recorder.Reserve(ctx)
+	return x.server.options.Recorder.Reserve(ctx, intent)
 }
 
 // executed finds what SQL EXECUTE in a text will run.

@@ -60,7 +60,11 @@ func (op *operation) exceeded() *meter {
 }
 
 func refusalReport(r *statement.Refusal) wire.Report {
-	return wire.Report{Severity: "ERROR", SQLSTATE: r.SQLSTATE, Message: r.Message, Detail: r.Detail, Hint: r.Hint, Position: r.Position}
+	detail := r.Detail
+	if detail == "" {
+		detail = "Rule " + r.Rule + "."
+	}
+	return wire.Report{Severity: "ERROR", SQLSTATE: r.SQLSTATE, Message: r.Message, Detail: detail, Hint: r.Hint, Position: r.Position}
 }
 
 // failed takes note of what an error ends: the message it answers, and those
@@ -255,6 +259,9 @@ func (x *session) made(op *operation, part int, number uint64) {
 		default:
 			m.portal.number = number
 			x.portals.confirm(m.name, m.portal)
+			if m.portal.statement.asked > 0 {
+				x.toClient = wire.AppendReport(x.toClient, cursorNotice(m.name, m.portal.statement.asked))
+			}
 		}
 	}
 }
@@ -341,7 +348,7 @@ func (x *session) recordRefusal(op *operation) {
 		return
 	}
 	op.recorded = true
-	place, err := x.server.options.Recorder.Reserve(context.Background())
+	place, err := x.server.options.Recorder.Reserve(context.Background(), nil)
 	if err != nil {
 		x.log.Error().Str("error", x.server.options.Redact(err.Error())).Msg("a refusal could not be recorded")
 		return

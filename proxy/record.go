@@ -10,8 +10,10 @@ import (
 // Recorder keeps the evidence of what was asked and decided.
 type Recorder interface {
 	// Reserve holds a place for one record, so that a statement never runs
-	// without one. It waits a moment when there is none, and then fails.
-	Reserve(ctx context.Context) (Place, error)
+	// without one. It waits a moment when there is none, and then fails. intent
+	// tells of a statement that may write and is about to be sent: what it holds
+	// must be kept before Reserve returns. It is nil for reads and refusals.
+	Reserve(ctx context.Context, intent *StatementRecord) (Place, error)
 	// Session records that a session began or ended. It may wait.
 	Session(ctx context.Context, r SessionRecord) error
 }

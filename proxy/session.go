@@ -164,14 +164,15 @@ func (x *session) connect(ctx context.Context, c *client, base Database, role Ro
 	if err := x.server.name(x); err != nil {
 		return err
 	}
-	if err := x.recordStart(ctx); err != nil {
-		return &refusal{sqlstate: "53400", message: "the audit record cannot be written: no session can begin", rule: "audit"}
-	}
 	hello, err := greeting(up, x.key, notices)
 	if err != nil {
 		return err
 	}
+	if err := x.recordStart(ctx); err != nil {
+		return &refusal{sqlstate: "53400", message: "the audit record cannot be written: no session can begin", rule: "audit"}
+	}
 	if _, err := x.client.Write(hello); err != nil {
+		x.recordEnd(ctx)
 		return errClosed
 	}
 	ready = true

@@ -279,7 +279,7 @@ func TestRowLimit(t *testing.T) {
 			{send("EXECUTE q"), "T " + rows(1, 10) + "N:01000 C:SELECT 10 Z:I"}}},
 		{"a cursor gives no more than the limit in all", []step{
 			{send("BEGIN", "DECLARE c CURSOR FOR SELECT id FROM orders ORDER BY id", "FETCH 7 FROM c"),
-				"C:BEGIN Z:T C:DECLARE CURSOR Z:T T " + rows(1, 7) + "C:FETCH 7 Z:T"},
+				"C:BEGIN Z:T N:01000 C:DECLARE CURSOR Z:T T " + rows(1, 7) + "C:FETCH 7 Z:T"},
 			{send("FETCH 7 FROM c"), "T " + rows(8, 10) + "C:FETCH 3 Z:T"},
 			{send("ROLLBACK"), "C:ROLLBACK Z:I"}}},
 		{"ties can't be limited by the text: the server is stopped", []step{

@@ -191,6 +191,21 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestIntents: a statement that may write is announced before it is sent.
+func TestIntents(t *testing.T) {
+	_, p := startShop(t, twoSchemas, nil)
+	raw := proxytest.Dial(t, p.DSN("watched"))
+	raw.Send(send("SELECT 1", "DELETE FROM orders WHERE id = 1", series("UPDATE orders SET total = 0 WHERE id = 2"), sync_)...)
+	raw.Read('Z', 3)
+	var texts []string
+	for _, r := range p.Records.Intents() {
+		texts = append(texts, r.Judgement.Text)
+	}
+	if got, want := strings.Join(texts, "; "), "DELETE FROM orders WHERE id = 1; UPDATE orders SET total = 0 WHERE id = 2"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestCopyOut: COPY TO STDOUT is limited to as many rows as a SELECT.
 func TestCopyOut(t *testing.T) {
 	_, p := startShop(t, strings.Replace(shopPolicy, "limits:", "copy: {to_stdout: limited}\n    limits:", 1), nil)

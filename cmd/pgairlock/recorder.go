@@ -37,7 +37,7 @@ func newRecorder(log *audit.Log) *recorder {
 }
 
 // Reserve holds a place for a statement's record.
-func (r *recorder) Reserve(ctx context.Context) (proxy.Place, error) {
+func (r *recorder) Reserve(ctx context.Context, _ *proxy.StatementRecord) (proxy.Place, error) {
 	slot, err := r.log.Reserve(ctx)
 	if err != nil {
 		return nil, err

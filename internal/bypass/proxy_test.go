@@ -98,7 +98,9 @@ type recorder struct {
 	judgements []*statement.Judgement
 }
 
-func (r *recorder) Reserve(context.Context) (proxy.Place, error)       { return r, nil }
+func (r *recorder) Reserve(context.Context, *proxy.StatementRecord) (proxy.Place, error) {
+	return r, nil
+}
 func (r *recorder) Session(context.Context, proxy.SessionRecord) error { return nil }
 func (r *recorder) Release()                                           {}
 

@@ -123,6 +123,7 @@ type Records struct {
 	mu         sync.Mutex
 	statements []*proxy.StatementRecord
 	sessions   []proxy.SessionRecord
+	intents    []*proxy.StatementRecord
 	reserved   int
 	// Full makes Reserve fail, as a queue does that nothing drains.
 	full error
@@ -136,11 +137,14 @@ func (r *Records) Fill(err error) {
 }
 
 // Reserve implements proxy.Recorder.
-func (r *Records) Reserve(context.Context) (proxy.Place, error) {
+func (r *Records) Reserve(_ context.Context, intent *proxy.StatementRecord) (proxy.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.full != nil {
 		return nil, r.full
+	}
+	if intent != nil {
+		r.intents = append(r.intents, intent)
 	}
 	r.reserved++
 	return &place{records: r}, nil
@@ -166,6 +170,13 @@ func (r *Records) Sessions() []proxy.SessionRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]proxy.SessionRecord(nil), r.sessions...)
+}
+
+// Intents is a copy of the writes announced so far.
+func (r *Records) Intents() []*proxy.StatementRecord {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]*proxy.StatementRecord(nil), r.intents...)
 }
 
 // Open is how many places are reserved and neither written nor released.

@@ -56,6 +56,9 @@ func folders(major int) []string {
 		dirs = append(dirs, dir)
 	}
 	if file, err := exec.LookPath("postgres"); err == nil {
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			file = real
+		}
 		dirs = append(dirs, filepath.Dir(file))
 	}
 	wanted := majors

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 )
 
@@ -93,10 +92,10 @@ func fetch(ctx context.Context, name string, pinned build, at string) error {
 	if err := os.Chmod(work, 0o755); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, npm, "pack", "--silent", name+"@"+pinned.version)
+	cmd := exec.CommandContext(ctx, npm, "pack", "--loglevel=error", "--fetch-retries=1", name+"@"+pinned.version)
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm pack %s@%s: %w: %s", name, pinned.version, err, lastLine(out))
+		return fmt.Errorf("npm pack %s@%s: %w: %s", name, pinned.version, err, firstLines(out))
 	}
 	archives, err := filepath.Glob(filepath.Join(work, "*.tgz"))
 	if err != nil || len(archives) != 1 {
@@ -255,7 +254,8 @@ func reachable(path string) bool {
 	return true
 }
 
-func lastLine(out []byte) string {
-	text := strings.TrimSpace(string(out))
-	return strconv.Quote(text[strings.LastIndexByte(text, '\n')+1:])
+// firstLines is the beginning of a program's output, for an error message.
+func firstLines(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return strings.Join(lines[:min(len(lines), 4)], " | ")
 }

@@ -127,7 +127,7 @@ func (s *Server) initialise(ctx context.Context, programs Binaries, auth Auth) e
 	}
 	out, err := s.run.command(ctx, s.Dir, programs.path("initdb"), args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, lastLine(out))
+		return fmt.Errorf("initdb: %w: %s", err, tail(string(out)))
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func freePort(ctx context.Context, host string) (int, error) {
 	return port, l.Close()
 }
 
-// tail is the end of a log, for an error message.
+// tail is the end of a log or of a program's output, for an error message.
 func tail(log string) string {
 	lines := strings.Split(strings.TrimSpace(log), "\n")
 	return strings.Join(lines[max(0, len(lines)-4):], " | ")

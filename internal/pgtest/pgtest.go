@@ -128,6 +128,7 @@ func wantedMajor(major int) (int, error) {
 // host is a server with what was made on it.
 type host struct {
 	server *pgserver.Server
+	err    error // it did not start: the tests that need it need not try again
 
 	mu        sync.Mutex
 	templates map[[sha256.Size]byte]string // Setup's hash → template database
@@ -165,14 +166,14 @@ func serverFor(tb testing.TB, o Options) (*host, error) {
 	defer shared.Unlock()
 	k := key{o.Major, o.Auth}
 	if h := shared.hosts[k]; h != nil {
-		return h, nil
+		return h, h.err
 	}
 	h, err := newHost(tb.Context(), options)
 	if err != nil {
-		return nil, err
+		h = &host{err: err}
 	}
 	shared.hosts[k] = h
-	return h, nil
+	return h, err
 }
 
 func newHost(ctx context.Context, o pgserver.Options) (*host, error) {

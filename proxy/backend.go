@@ -62,10 +62,7 @@ func (x *session) flushClient() error {
 		return nil
 	}
 	_, err := x.client.Write(x.toClient)
-	x.toClient = x.toClient[:0]
-	if cap(x.toClient) > 4*writeSize {
-		x.toClient = nil
-	}
+	x.toClient = emptied(x.toClient)
 	if err != nil {
 		return errClosed
 	}

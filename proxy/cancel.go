@@ -20,14 +20,14 @@ func (s *Server) cancelByKey(ctx context.Context, body []byte) {
 	x := s.sessions[key]
 	s.mu.Unlock()
 	if x != nil {
-		x.cancelUpstream(ctx)
+		x.cancelUpstream(ctx, cancelTimeout)
 	}
 }
 
 // cancelUpstream asks the server to cancel what the session runs, and returns
-// when the server has taken the request.
-func (x *session) cancelUpstream(ctx context.Context) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+// when the server has taken the request, or after timeout.
+func (x *session) cancelUpstream(ctx context.Context, timeout time.Duration) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer stop()
 	if err := x.up.canceller.CancelRequest(ctx); err != nil {
 		x.log.Warn().Str("error", x.server.options.Redact(err.Error())).Msg("cancel request")
@@ -45,7 +45,7 @@ func (x *session) interrupt(ctx context.Context) {
 	x.helpers.Add(1)
 	go func() {
 		defer x.helpers.Done()
-		x.cancelUpstream(ctx)
+		x.cancelUpstream(ctx, cancelTimeout)
 		x.mu.Lock()
 		x.interrupting = false
 		x.changed.Broadcast()

@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 	"unicode/utf8"
 
@@ -13,8 +12,6 @@ import (
 )
 
 const (
-	// readSize is how much is read from a socket at a time, in bytes.
-	readSize = 32 << 10
 	// writeSize is how much is gathered for a socket before it is written.
 	writeSize = 64 << 10
 	// maxPortals is how many portals and cursors a session may have open: each
@@ -166,14 +163,20 @@ func (x *session) flushServer() error {
 		return nil
 	}
 	_, err := x.up.conn.Write(x.toServer)
-	x.toServer = x.toServer[:0]
-	if cap(x.toServer) > 4*writeSize {
-		x.toServer = nil
-	}
+	x.toServer = emptied(x.toServer)
 	if err != nil {
 		return fmt.Errorf("write to the server: %w", err)
 	}
 	return nil
+}
+
+// emptied is a buffer for what comes next: the same, unless a large message has
+// made it large.
+func emptied(b []byte) []byte {
+	if cap(b) > 2*writeSize {
+		return nil
+	}
+	return b[:0]
 }
 
 // query judges and sends a Query.
@@ -429,45 +432,4 @@ func noPortal(name []byte) *statement.Refusal {
 func tooLong(length, limit int) *statement.Refusal {
 	return &statement.Refusal{Rule: "too-complex", SQLSTATE: "54001", Message: fmt.Sprintf("the statement is %d bytes long, more than %d", length, limit),
 		Hint: "Send values as parameters, or split the statement."}
-}
-
-// input gathers bytes from a socket until a message can be cut off.
-type input struct {
-	from  io.Reader
-	buf   []byte
-	start int
-	end   int
-}
-
-func newInput(r io.Reader) *input { return &input{from: r, buf: make([]byte, readSize)} }
-
-func (i *input) bytes() []byte { return i.buf[i.start:i.end] }
-
-func (i *input) drop(n int) { i.start += n }
-
-// fill reads until at least need bytes are there.
-func (i *input) fill(need int) error {
-	if i.start > 0 {
-		copy(i.buf, i.buf[i.start:i.end])
-		i.start, i.end = 0, i.end-i.start
-	}
-	switch {
-	case need > len(i.buf):
-		grown := make([]byte, need)
-		copy(grown, i.buf[:i.end])
-		i.buf = grown
-	case len(i.buf) > 4*readSize && need <= readSize && i.end <= readSize:
-		// a large message has passed: don't keep its room for the whole session
-		small := make([]byte, readSize)
-		copy(small, i.buf[:i.end])
-		i.buf = small
-	}
-	for i.end < need {
-		n, err := i.from.Read(i.buf[i.end:])
-		i.end += n
-		if err != nil && i.end < need {
-			return err
-		}
-	}
-	return nil
 }

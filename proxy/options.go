@@ -141,7 +141,7 @@ func splitOptions(text string) []string {
 }
 
 // refusedStartup is why a connection can't begin.
-type refusedStartup struct{ sqlstate, message, detail, hint string }
+type refusedStartup struct{ sqlstate, message, hint string }
 
 func badStartup(sqlstate, message string) *refusedStartup {
 	return &refusedStartup{sqlstate: sqlstate, message: message}

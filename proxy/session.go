@@ -36,10 +36,9 @@ type session struct {
 	helpers  sync.WaitGroup // goroutines that interrupt
 
 	// fromClient's own
-	toServer  []byte // bytes for the server, not yet written
-	types     []byte // scratch: text and parameter types of the statement being looked up
-	discard   bool   // the rest of the current message goes nowhere
-	copyAhead bool   // the current message is forwarded in pieces
+	toServer []byte // bytes for the server, not yet written
+	types    []byte // scratch: text and parameter types of the statement being looked up
+	discard  bool   // the rest of the current message goes nowhere
 
 	// fromServer's own
 	toClient []byte // bytes for the client, not yet written
@@ -277,7 +276,7 @@ func (x *session) abandon(ctx context.Context) {
 	busy := x.flow.Pending() > 0
 	x.mu.Unlock()
 	if busy {
-		x.cancelUpstream(ctx)
+		x.cancelUpstream(ctx, time.Second)
 	}
 	_ = x.up.conn.SetWriteDeadline(x.server.now().Add(time.Second))
 	_, _ = x.up.conn.Write(wire.AppendEmpty(nil, wire.Terminate))

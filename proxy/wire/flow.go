@@ -18,9 +18,10 @@ type step byte
 
 const (
 	atStart   step = iota
-	inRows         // RowDescription came, rows may follow
+	inRows         // RowDescription or, of Execute, a row came: rows may follow
 	described      // ParameterDescription came
 	copyingOut
+	copyingIn
 	failed // ErrorResponse came, only ReadyForQuery can follow
 )
 
@@ -191,6 +192,8 @@ func (f *Flow) queryReply(e *Entry, kind byte) bool {
 		return kind == CopyData || kind == CopyDone || f.completes(e, kind)
 	case e.step == inRows:
 		return kind == DataRow || f.completes(e, kind)
+	case e.step == copyingIn:
+		return f.completes(e, kind)
 	case kind == RowDescription:
 		e.step = inRows
 	case kind == CopyOutResponse:
@@ -217,7 +220,9 @@ func (f *Flow) completes(e *Entry, kind byte) bool {
 func (f *Flow) executeReply(e *Entry, kind byte) (done, ok bool) {
 	switch kind {
 	case DataRow:
-		return false, e.step == atStart
+		ok = e.step == atStart || e.step == inRows
+		e.step = inRows
+		return false, ok
 	case CopyOutResponse:
 		ok = e.step == atStart
 		e.step = copyingOut
@@ -225,12 +230,14 @@ func (f *Flow) executeReply(e *Entry, kind byte) (done, ok bool) {
 	case CopyData, CopyDone:
 		return false, e.step == copyingOut
 	case CopyInResponse:
-		return false, f.startCopy()
+		return false, e.step == atStart && f.startCopy()
 	case CommandComplete:
 		f.copying = false
 		return true, true
-	case EmptyQueryResponse, PortalSuspended:
+	case EmptyQueryResponse:
 		return true, e.step == atStart
+	case PortalSuspended:
+		return true, e.step == atStart || e.step == inRows
 	}
 	return false, false
 }
@@ -252,9 +259,11 @@ func describeReply(e *Entry, kind byte) (done, ok bool) {
 // before it reads anything (into a view, or in a trigger before the statement),
 // Sync is answered as ever.
 func (f *Flow) startCopy() bool {
-	if !f.queue[f.first].CopyIn {
+	e := f.Oldest()
+	if !e.CopyIn {
 		return false
 	}
+	e.step = copyingIn
 	at := f.first + 1
 	for at < len(f.queue) {
 		sent := f.queue[at]

@@ -177,7 +177,8 @@ func DecodeTarget(body []byte) (kind byte, name []byte, err error) {
 	return kind, name, nil
 }
 
-// DecodeExecute reads an Execute body. max 0 means no limit.
+// DecodeExecute reads an Execute body. For the server, 0 and what is negative as
+// an int32 mean no limit.
 func DecodeExecute(body []byte) (portal []byte, max uint32, err error) {
 	c := read(body)
 	portal, max = c.string(), c.uint32()

@@ -61,7 +61,8 @@ func (x *session) flushClient() error {
 	if len(x.toClient) == 0 {
 		return nil
 	}
-	_, err := x.client.Write(x.toClient)
+	n, err := x.client.Write(x.toClient)
+	x.server.counters.bytesToClients.Add(int64(n))
 	x.toClient = emptied(x.toClient)
 	if err != nil {
 		return errClosed

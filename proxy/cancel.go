@@ -19,9 +19,12 @@ func (s *Server) cancelByKey(ctx context.Context, body []byte) {
 	s.mu.Lock()
 	x := s.sessions[key]
 	s.mu.Unlock()
-	if x != nil {
-		x.cancelUpstream(ctx, cancelTimeout)
+	if x == nil {
+		s.counters.cancelsUnknown.Add(1)
+		return
 	}
+	s.counters.cancelsPassed.Add(1)
+	x.cancelUpstream(ctx, cancelTimeout)
 }
 
 // cancelUpstream asks the server to cancel what the session runs, and returns
@@ -42,6 +45,7 @@ func (x *session) interrupt(ctx context.Context) {
 		return
 	}
 	x.interrupting = true
+	x.server.counters.cancelsOwn.Add(1)
 	x.helpers.Add(1)
 	go func() {
 		defer x.helpers.Done()

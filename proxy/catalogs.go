@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +29,9 @@ func newCatalogs() *catalogs { return &catalogs{entries: map[[2]string]*catalogE
 type catalogEntry struct {
 	current atomic.Pointer[catalog.Catalog]
 	taken   atomic.Int64 // Unix nanoseconds of the newest fetch
+
+	fetches, failures atomic.Int64
+	spent             atomic.Int64 // nanoseconds in fetches that came about
 
 	fetching sync.Mutex // held during a fetch; never together with a session's mutex
 	powers   []pgcatalog.Power
@@ -57,6 +62,24 @@ func (c *catalogs) newestMinor(database string) int {
 	return 0
 }
 
+// stats tells of every picture, in the order of their names.
+func (c *catalogs) stats() []CatalogStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]CatalogStats, 0, len(c.entries))
+	for key, e := range c.entries {
+		s := CatalogStats{Database: key[0], Role: key[1], Fetches: e.fetches.Load(), Failures: e.failures.Load(), Spent: time.Duration(e.spent.Load())}
+		if at := e.taken.Load(); at != 0 {
+			s.Taken = time.Unix(0, at)
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b CatalogStats) int {
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Role, b.Role))
+	})
+	return all
+}
+
 // ensure fetches the picture over conn unless there is one that is younger than
 // age. One session fetches, others wait for it.
 func (e *catalogEntry) ensure(ctx context.Context, conn *pgconn.PgConn, now func() time.Time, age time.Duration) error {
@@ -68,6 +91,20 @@ func (e *catalogEntry) ensure(ctx context.Context, conn *pgconn.PgConn, now func
 	if e.fresh(now(), age) {
 		return nil
 	}
+	began := now()
+	if err := e.fetch(ctx, conn); err != nil {
+		e.failures.Add(1)
+		return err
+	}
+	ended := now()
+	e.taken.Store(ended.UnixNano())
+	e.fetches.Add(1)
+	e.spent.Add(int64(ended.Sub(began)))
+	return nil
+}
+
+// fetch takes the picture over conn. The caller holds e.fetching.
+func (e *catalogEntry) fetch(ctx context.Context, conn *pgconn.PgConn) error {
 	powers, err := pgcatalog.Powers(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("powers of the upstream role: %w", err)
@@ -81,7 +118,6 @@ func (e *catalogEntry) ensure(ctx context.Context, conn *pgconn.PgConn, now func
 	if old := e.current.Load(); old == nil || old.Digest() != taken.Digest() {
 		e.current.Store(taken)
 	}
-	e.taken.Store(now().UnixNano())
 	return nil
 }
 

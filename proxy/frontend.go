@@ -162,7 +162,8 @@ func (x *session) flushServer() error {
 	if len(x.toServer) == 0 {
 		return nil
 	}
-	_, err := x.up.conn.Write(x.toServer)
+	n, err := x.up.conn.Write(x.toServer)
+	x.server.counters.bytesToServers.Add(int64(n))
 	x.toServer = emptied(x.toServer)
 	if err != nil {
 		return fmt.Errorf("write to the server: %w", err)

@@ -93,6 +93,13 @@ func (g *gate) forget() {
 	clear(g.views)
 }
 
+// size is how many views there are.
+func (g *gate) size() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.views)
+}
+
 // known finds the verdict on a text that was judged before, without
 // allocating. key is text, a zero byte and the raw parameter types.
 func (v *view) known(key []byte) *judged {

@@ -25,9 +25,10 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 	// while a ROLLBACK can bring back a former search_path, verdicts depend on it
 	settledPath := len(x.path.former) == 0
 	if j := x.view.known(x.types); j != nil && settledPath {
+		x.server.counters.known.Add(1)
 		return j, nil
 	}
-	j := x.view.judge(string(text), types, x.names(), x.limits)
+	j := x.decide(string(text), types)
 	if j.Refusal != nil && unresolved(j.Refusal.Rule) {
 		// it may have been made since the catalog was taken
 		newer, err := x.refresh(ctx)
@@ -38,7 +39,7 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 			if err := x.adopt(ctx); err != nil {
 				return nil, err
 			}
-			j = x.view.judge(string(text), types, x.names(), x.limits)
+			j = x.decide(string(text), types)
 		}
 	}
 	j = x.answerItself(j)
@@ -46,6 +47,14 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 		x.view.remember(x.types, j)
 	}
 	return j, nil
+}
+
+// decide decides about a text that is not known, and counts how long it took.
+func (x *session) decide(text string, types []byte) *judged {
+	began := x.server.now()
+	j := x.view.judge(text, types, x.names(), x.limits)
+	x.server.counters.decisions.observe(x.server.now().Sub(began))
+	return j
 }
 
 // keepFresh takes the catalog anew when it has grown old.
@@ -112,7 +121,7 @@ func (x *session) refreshStatement(p *prepared) *statement.Refusal {
 	key := append(append([]byte(p.judged.Text), 0), p.judged.types...)
 	j := x.view.known(key)
 	if j == nil {
-		j = x.view.judge(p.judged.Text, []byte(p.judged.types), x.names(), x.limits)
+		j = x.decide(p.judged.Text, []byte(p.judged.types))
 		if !j.touch.named {
 			x.view.remember(key, j)
 		}

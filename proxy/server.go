@@ -64,6 +64,7 @@ type Server struct {
 	current  atomic.Pointer[policyState]
 	gate     *gate
 	catalogs *catalogs
+	counters *counters
 	decoyKey [32]byte
 
 	mu       sync.Mutex
@@ -71,7 +72,8 @@ type Server struct {
 	sessions map[cancelKey]*session
 	perAgent map[string]int
 	perBase  map[string]int
-	busy     map[string]int // sessions of an agent for which the server is at work
+	perPair  map[[2]string]int // by agent and database; for Stats
+	busy     map[string]int    // sessions of an agent for which the server is at work
 	running  sync.WaitGroup
 }
 
@@ -109,8 +111,8 @@ func New(o Options) (*Server, error) {
 	if o.Recorder == nil {
 		return nil, errors.New("proxy: a Recorder is needed")
 	}
-	s := &Server{options: o, gate: newGate(), catalogs: newCatalogs(), sessions: map[cancelKey]*session{},
-		perAgent: map[string]int{}, perBase: map[string]int{}, busy: map[string]int{}}
+	s := &Server{options: o, gate: newGate(), catalogs: newCatalogs(), counters: newCounters(o.Databases), sessions: map[cancelKey]*session{},
+		perAgent: map[string]int{}, perBase: map[string]int{}, perPair: map[[2]string]int{}, busy: map[string]int{}}
 	if _, err := rand.Read(s.decoyKey[:]); err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
@@ -194,6 +196,7 @@ func (s *Server) accept(ctx, sessions context.Context, l net.Listener) error {
 			}
 			continue
 		}
+		s.counters.accepted.Add(1)
 		s.running.Add(1)
 		go func() {
 			defer s.running.Done()
@@ -208,6 +211,7 @@ func (s *Server) handle(ctx context.Context, conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	defer func() {
 		if fault := recover(); fault != nil {
+			s.counters.faults.Add(1)
 			s.options.Log.Error().Str("client", conn.RemoteAddr().String()).
 				Str("fault", s.options.Redact(fmt.Sprint(fault))).Msg("session ended by a fault")
 		}
@@ -264,6 +268,7 @@ func (s *Server) register(x *session, base Database) error {
 	}
 	s.perAgent[x.agent.Name]++
 	s.perBase[x.database]++
+	s.perPair[x.pair]++
 	return nil
 }
 
@@ -272,6 +277,7 @@ func (s *Server) unregister(x *session) {
 	defer s.mu.Unlock()
 	s.perAgent[x.agent.Name]--
 	s.perBase[x.database]--
+	s.perPair[x.pair]--
 	if s.sessions[x.key] == x {
 		delete(s.sessions, x.key)
 	}
@@ -339,7 +345,7 @@ func (s *Server) Prepare(ctx context.Context) map[string]error {
 			case !ok || !has:
 				faults[at] = fmt.Errorf("agent %s: the configuration has no such database or role", agent.Name)
 			default:
-				if err := s.prepare(ctx, base, role, s.catalogs.entry(name, roleName)); err != nil {
+				if err := s.prepare(ctx, name, base, role, s.catalogs.entry(name, roleName)); err != nil {
 					faults[at] = err
 				}
 			}
@@ -349,11 +355,14 @@ func (s *Server) Prepare(ctx context.Context) map[string]error {
 	return faults
 }
 
-func (s *Server) prepare(ctx context.Context, base Database, role Role, entry *catalogEntry) error {
+func (s *Server) prepare(ctx context.Context, name string, base Database, role Role, entry *catalogEntry) error {
+	began := s.now()
 	up, err := dial(ctx, base, role, nil, func(*pgconn.Notice) {}, func(ctx context.Context, conn *pgconn.PgConn) error {
+		s.counters.connected(name, s.now().Sub(began))
 		return entry.ensure(ctx, conn, s.now, s.options.Refresh)
 	})
 	if err != nil {
+		s.counters.unconnected(name, err)
 		return err
 	}
 	return up.conn.Close()

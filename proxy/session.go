@@ -30,6 +30,8 @@ type session struct {
 	database string
 	role     string
 	program  string
+	pair     [2]string // agent and database
+	began    time.Time
 	catalog  *catalogEntry
 	log      zerolog.Logger
 	limits   statement.Limits
@@ -80,6 +82,7 @@ func (s *Server) session(ctx context.Context, c *client) error {
 			hint: databasesHint(agent)}
 	}
 	x := &session{server: s, id: newID(s.now()), client: c.conn, agent: agent, minor: c.startup.minor, database: name, role: roleName,
+		pair: [2]string{agent.Name, name}, began: s.now(),
 		catalog: s.catalogs.entry(name, roleName), statements: newNames[prepared](), portals: newNames[portal](),
 		limits: statement.Limits{Bytes: s.options.Limits.Statement}}
 	x.changed.L = &x.mu
@@ -129,8 +132,10 @@ func (x *session) connect(ctx context.Context, c *client, base Database, role Ro
 		return refused
 	}
 	var notices []*pgconn.Notice
+	began := x.server.now()
 	up, err := dial(ctx, base, role, settings, func(n *pgconn.Notice) { notices = append(notices, n) },
 		func(ctx context.Context, conn *pgconn.PgConn) error {
+			x.server.counters.connected(x.database, x.server.now().Sub(began))
 			if err := x.catalog.ensure(ctx, conn, x.server.now, x.server.options.Refresh); err != nil {
 				return err
 			}
@@ -139,6 +144,7 @@ func (x *session) connect(ctx context.Context, c *client, base Database, role Ro
 			return err
 		})
 	if err != nil {
+		x.server.counters.unconnected(x.database, err)
 		return explainDial(err, x.database)
 	}
 	x.up = up
@@ -220,6 +226,7 @@ func (x *session) run(ctx context.Context) error {
 // contain turns a fault in this session into its end.
 func (x *session) contain() {
 	if fault := recover(); fault != nil {
+		x.server.counters.faults.Add(1)
 		x.log.Error().Str("fault", x.server.options.Redact(fmt.Sprint(fault))).Msg("session ended by a fault")
 		x.end(&refusal{sqlstate: "XX000", message: "internal error of pgairlock: the session ends, nothing unjudged was sent"})
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,9 +12,7 @@ import (
 )
 
 func newAudit(c *console) *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "Read and verify the audit log", Args: cobra.NoArgs}
-	cmd.AddCommand(newAuditVerify(c), newAuditShow(c), newAuditTail(c))
-	return cmd
+	return group("audit", "Read and verify the audit log", newAuditVerify(c), newAuditShow(c), newAuditTail(c))
 }
 
 func newAuditVerify(c *console) *cobra.Command {
@@ -29,9 +28,9 @@ func newAuditVerify(c *console) *cobra.Command {
 			"NUMBER:HASH, that has to be there.\n\n" +
 			"Exit codes: 0 nothing is wrong; 1 something is; 2 wrong arguments, or a file that can't be read.",
 		Example: "  pgairlock audit verify audit.jsonl --key ed25519:…\n  pgairlock audit verify audit.jsonl --head 4711:9f86d081… --json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    files,
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := logFiles(args)
+			paths, err := logFiles(args)
 			if err != nil {
 				return err
 			}
@@ -41,7 +40,7 @@ func newAuditVerify(c *console) *cobra.Command {
 					return err
 				}
 			}
-			report, err := audit.Verify(opt, files...)
+			report, err := audit.Verify(opt, paths...)
 			if err != nil {
 				return err
 			}
@@ -155,16 +154,16 @@ func newAuditShow(c *console) *cobra.Command {
 		Long:  "show prints records, one a line. One FILE stands for the whole log.\n\n" + exitCodes,
 		Example: "  pgairlock audit show audit.jsonl --verdict deny --since 1h\n" +
 			"  pgairlock audit show audit.jsonl --table payments --json | jq .statement",
-		Args: cobra.MinimumNArgs(1),
+		Args: files,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.ready(time.Now()); err != nil {
 				return err
 			}
-			files, err := logFiles(args)
+			paths, err := logFiles(args)
 			if err != nil {
 				return err
 			}
-			return failed(audit.Show(f.filter, f.show(c), files...))
+			return failed(audit.Show(f.filter, f.show(c), paths...))
 		},
 	}
 	f.flags(cmd)
@@ -182,6 +181,9 @@ func newAuditTail(c *console) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.ready(time.Now()); err != nil {
+				return err
+			}
+			if _, err := os.Stat(args[0]); err != nil {
 				return err
 			}
 			return failed(audit.Tail(cmd.Context(), args[0], last, f.filter, f.show(c)))

@@ -2,18 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 )
 
 func newCatalog(c *console) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "catalog",
-		Short: "Keep a picture of a database",
-		Args:  cobra.NoArgs,
-	}
-	cmd.AddCommand(newCatalogDump(c))
-	return cmd
+	return group("catalog", "Keep a picture of a database", newCatalogDump(c))
 }
 
 func newCatalogDump(c *console) *cobra.Command {
@@ -27,6 +22,9 @@ func newCatalogDump(c *console) *cobra.Command {
 		Example: "  PGPASSWORD=… pgairlock catalog dump --dsn 'host=db1 dbname=shop user=airlock_reader' > shop.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !from.given() {
+				return errors.New("say which database with --dsn")
+			}
 			cat, err := from.catalog(cmd.Context(), c)
 			if err != nil {
 				return err

@@ -26,8 +26,8 @@ func newCheck(c *console) *cobra.Command {
 			"With --dsn or --catalog it warns of tables and columns that the policy names and the database lacks.\n\n" +
 			"Exit codes: 0 no fault; 1 faults (warnings are none); 2 wrong arguments, or a file that can't be read.",
 		Example: "  pgairlock check policy.yaml\n  pgairlock check pgairlock.yaml --json\n  pgairlock check policy.yaml --catalog shop.json",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error {
+		Args:    files,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			ch := &checker{}
 			if from.given() {
 				cat, err := from.catalog(cmd.Context(), c)
@@ -36,7 +36,7 @@ func newCheck(c *console) *cobra.Command {
 				}
 				ch.warnings = func(set *policy.Set) []policy.Warning { return set.Warnings(cat) }
 			}
-			for _, file := range files {
+			for _, file := range args {
 				if err := ch.file(file); err != nil {
 					return err
 				}

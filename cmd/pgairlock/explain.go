@@ -114,7 +114,7 @@ func (e *explainer) one(c *console, text string, asJSON bool) error {
 	var out bytes.Buffer
 	var err error
 	if asJSON {
-		err = json.NewEncoder(&out).Encode(statement.NewLine(nil, &j))
+		err = encoder(&out).Encode(statement.NewLine(nil, &j))
 	} else {
 		err = statement.Describe(&out, &j)
 	}
@@ -130,6 +130,13 @@ func (e *explainer) one(c *console, text string, asJSON bool) error {
 	return nil
 }
 
+// encoder writes SQL as it is: < and & too.
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
 // longLine bounds a line of input: the longest statement, every byte of it
 // escaped.
 const longLine = 8 << 20
@@ -138,8 +145,7 @@ const longLine = 8 << 20
 func (e *explainer) lines(c *console) error {
 	in := bufio.NewScanner(c.in)
 	in.Buffer(nil, longLine)
-	out := json.NewEncoder(c.out)
-	out.SetEscapeHTML(false)
+	out := encoder(c.out)
 	for n := 1; in.Scan(); n++ {
 		if len(bytes.TrimSpace(in.Bytes())) == 0 {
 			continue

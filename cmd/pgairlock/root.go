@@ -78,7 +78,9 @@ func (c *console) report(err error) int {
 	if f.told {
 		return code
 	}
-	for _, line := range strings.Split(strings.TrimSpace(err.Error()), "\n") {
+	// cobra's suggestion comes in a paragraph of its own
+	text := strings.Replace(strings.TrimSpace(err.Error()), "\n\nDid you mean this?\n\t", ": did you mean ", 1)
+	for _, line := range strings.Split(text, "\n") {
 		fmt.Fprintf(c.err, "pgairlock: %s\n", line)
 	}
 	return code
@@ -99,6 +101,30 @@ func newRoot(c *console) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newServe(c), newCheck(c), newTest(c), newExplain(c), newDoctor(c), newCatalog(c), newAudit(c), newDemo(c), newVersion(c))
 	return root
+}
+
+// group is a command that only has others below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, cmd := range below {
+		names = append(names, cmd.Name())
+	}
+	g := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("%s what? It has: %s", use, strings.Join(names, ", "))
+		},
+	}
+	g.AddCommand(below...)
+	return g
+}
+
+// files demands at least one argument.
+func files(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("say which files")
+	}
+	return nil
 }
 
 // colours says whether w is a terminal whose user did not ask for plain text

@@ -21,7 +21,9 @@ type build struct {
 func thisBuild() build {
 	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Version = cmp.Or(b.Version, info.Main.Version)
+		if info.Main.Version != "(devel)" {
+			b.Version = cmp.Or(b.Version, info.Main.Version)
+		}
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				b.Revision = s.Value

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite the clients' expected transcrip
 
 const (
 	clients     = "../../testdata/clients"
+	clientAgent = "ro+catalog"
 	clientLimit = time.Minute
 	nodePackage = "pg@8.23.1"
 	jdbcJar     = "/usr/share/java/postgresql.jar"
@@ -87,7 +88,7 @@ func (f *front) transcript(ctx context.Context, c client) (string, error) {
 		return "", err
 	}
 	cmd.Dir = clients
-	cmd.Env = append(cmd.Environ(), "PGHOST="+host, "PGPORT="+port, "PGUSER=ro+catalog", "PGPASSWORD="+agentPassword, "PGDATABASE=fw",
+	cmd.Env = append(cmd.Environ(), "PGHOST="+host, "PGPORT="+port, "PGUSER="+clientAgent, "PGPASSWORD="+agentPassword, "PGDATABASE=fw",
 		"PGTZ=UTC", "TZ=UTC", "PGOPTIONS=", "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

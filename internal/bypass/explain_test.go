@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -43,10 +44,7 @@ type asked struct {
 // testExplain asks the explain command about the first message of every case
 // and compares its answer with what the proxy decided.
 func testExplain(t *testing.T, l *lab, seen map[string]*asked) {
-	binary := filepath.Join(t.TempDir(), "pgairlock")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/pgairlock").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	binary := build(t)
 	var score score
 	for _, agent := range slices.Sorted(maps.Keys(seen)) {
 		a := seen[agent]
@@ -76,4 +74,19 @@ func testExplain(t *testing.T, l *lab, seen map[string]*asked) {
 		}
 	}
 	fmt.Printf("explain: %s\n", score)
+}
+
+// build makes the command as this test was made, so that its packages need not
+// be compiled again.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "pgairlock")
+	args := []string{"build", "-o", binary}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race")
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, "../../cmd/pgairlock")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
 }

@@ -60,7 +60,7 @@ CREATE EXTENSION pg_stat_statements; CREATE EXTENSION pg_surgery; CREATE EXTENSI
 
 -- The role the proxy logs in with has every grant that does harm, so that only
 -- the proxy stands in the way.
-CREATE ROLE app LOGIN PASSWORD 'corpus'; CREATE ROLE app2 LOGIN; GRANT app2 TO app;
+CREATE ROLE app LOGIN; CREATE ROLE app2 LOGIN; GRANT app2 TO app;
 GRANT USAGE ON SCHEMA hr, evil, public TO app, app2; GRANT CREATE ON SCHEMA public, evil TO app;
 GRANT SELECT,INSERT,UPDATE,DELETE,TRUNCATE ON ALL TABLES IN SCHEMA public TO app; GRANT SELECT ON hr.salaries, evil.orders TO app; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO app;
 GRANT SELECT ON LARGE OBJECT 4242 TO app;

@@ -21,6 +21,9 @@ type Config struct {
 	Policy    string // path of the policy file
 	Audit     Audit
 	Log       LogLevel
+	Metrics   string // host:port of metrics, liveness and readiness; "": they are not served
+	Admin     Admin
+	Drain     time.Duration // how long open transactions may go on when the proxy is told to stop
 }
 
 // Listen is where clients connect. At least one of the two is set.
@@ -62,6 +65,13 @@ type Audit struct {
 	CheckpointKey  string        // name of the secret; "": checkpoints are not signed
 	Keep           time.Duration // for how long finished files are kept; 0: for ever
 	MaxSize        int64         // bytes of a file when a new one is begun; 0: the log's own default
+}
+
+// Admin is the local socket that pgairlock status asks.
+type Admin struct {
+	Socket  string // path
+	Default bool   // the file does not name it
+	Pprof   bool   // Go's profiles are served there
 }
 
 // LogLevel is from which level on the proxy's own log is written.

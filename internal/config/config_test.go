@@ -31,6 +31,9 @@ secrets:
 policy: policy.yaml
 audit: {file: audit.jsonl, sync: [l4_irreversible], statements: full, checkpoint_key: secret:vault, keep: 90d, max_size: 64MiB}
 log: {level: warn}
+metrics: {listen: 127.0.0.1:9432}
+admin: {socket: run/admin.sock, pprof: true}
+shutdown: {drain: 30s}
 `
 
 func TestLoad(t *testing.T) {
@@ -62,7 +65,7 @@ func TestLoad(t *testing.T) {
 		Policy: "/etc/pgairlock/policy.yaml",
 		Audit: config.Audit{File: "/etc/pgairlock/audit.jsonl", Sync: []policy.Risk{policy.L4Irreversible}, CheckpointKey: "vault",
 			Keep: 90 * 24 * time.Hour, MaxSize: 64 << 20},
-		Log: "warn",
+		Log: "warn", Metrics: "127.0.0.1:9432", Admin: config.Admin{Socket: "/etc/pgairlock/run/admin.sock", Pprof: true}, Drain: 30 * time.Second,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -81,6 +84,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.TLS != nil || got.Policy != "policy.yaml" || got.Log != "info" || !got.Audit.RedactLiterals ||
+		got.Metrics != "" || got.Admin != (config.Admin{Socket: "audit.jsonl.sock", Default: true}) || got.Drain != 5*time.Second ||
 		!reflect.DeepEqual(got.Audit.Sync, []policy.Risk{policy.L3Critical, policy.L4Irreversible}) || got.Audit.Keep != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -106,7 +110,10 @@ func TestFaults(t *testing.T) {
 		{"console to come", "policy:", "console: {listen: x}\npolicy:", `key "console" is not supported in this version`},
 		{"store to come", "policy:", "store: {sqlite: x}\npolicy:", `key "store" is not supported in this version`},
 		{"notify to come", "policy:", "notify: []\npolicy:", `key "notify" is not supported in this version`},
-		{"metrics to come", "policy:", "metrics: {listen: x}\npolicy:", `key "metrics" is not supported in this version`},
+		{"metrics nowhere", "policy:", "metrics: {}\npolicy:", `key "listen" is missing`},
+		{"metrics without a port", "policy:", "metrics: {listen: localhost}\npolicy:", "c:3:19: want host:port, such as 127.0.0.1:9432"},
+		{"empty socket", "policy:", "admin: {socket: \"\"}\npolicy:", "an empty path"},
+		{"drain without a unit", "policy:", "shutdown: {drain: 30}\npolicy:", "c:3:19: want a duration"},
 		{"no audit", "audit: {file: audit.jsonl}", "", `key "audit" is missing`},
 		{"empty path", "policy: policy.yaml", "policy: \"\"", "c:3:9: an empty path"},
 		{"unknown level", "audit: {file: audit.jsonl}", "audit: {file: a, sync: [l5]}", "want one of l0_read"},

@@ -83,6 +83,35 @@ func (l *loader) load() {
 	if c.Log == "" {
 		c.Log = "info"
 	}
+	l.operations()
+}
+
+// defaultDrain is for how long open transactions may go on at the end where the
+// file does not say.
+const defaultDrain = 5 * time.Second
+
+// operations reads what whoever runs the proxy looks at it with.
+func (l *loader) operations() {
+	w, c := l.words, l.config
+	if w.Metrics != nil {
+		c.Metrics = w.Metrics.Listen.Value
+		l.address(w.Metrics.Listen, "127.0.0.1:9432")
+	}
+	c.Admin = Admin{Socket: l.path(w.Admin.Socket), Pprof: w.Admin.Pprof}
+	if w.Admin.Socket.Pos.Line == 0 && c.Audit.File != "" {
+		c.Admin.Socket, c.Admin.Default = c.Audit.File+".sock", true
+	}
+	c.Drain = defaultDrain
+	if w.Shutdown.Drain != nil {
+		c.Drain = time.Duration(*w.Shutdown.Drain)
+	}
+}
+
+// address takes host:port.
+func (l *loader) address(a strictyaml.Located[string], example string) {
+	if _, port, err := net.SplitHostPort(a.Value); err != nil || port == "" {
+		l.fail(a.Pos, "want host:port, such as %s", example)
+	}
 }
 
 func (l *loader) listen() {
@@ -92,9 +121,7 @@ func (l *loader) listen() {
 		l.fail(w.At, "listen nowhere: give tcp, unix, or both")
 	}
 	if w.TCP.Value != "" {
-		if _, port, err := net.SplitHostPort(w.TCP.Value); err != nil || port == "" {
-			l.fail(w.TCP.Pos, "want host:port, such as 127.0.0.1:6432")
-		}
+		l.address(w.TCP, "127.0.0.1:6432")
 	}
 }
 

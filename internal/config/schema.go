@@ -19,7 +19,9 @@ type file struct {
 	Store     storeWords                    `yaml:"store" later:"true" doc:"Where operations and approvals are kept."`
 	Console   consoleWords                  `yaml:"console" later:"true" doc:"The operators' console."`
 	Notify    []notifyWords                 `yaml:"notify" later:"true" doc:"Who is told when a write is held."`
-	Metrics   metricsWords                  `yaml:"metrics" later:"true" doc:"Where metrics are read."`
+	Metrics   *metricsWords                 `yaml:"metrics" doc:"Where metrics, liveness and readiness are read, over HTTP. Default: nowhere."`
+	Admin     adminWords                    `yaml:"admin" doc:"The local socket that pgairlock status asks."`
+	Shutdown  shutdownWords                 `yaml:"shutdown" doc:"How the proxy stops."`
 }
 
 type listenWords struct {
@@ -85,7 +87,16 @@ type notifyWords struct {
 }
 
 type metricsWords struct {
-	Listen string `yaml:"listen" doc:"host:port."`
+	Listen strictyaml.Located[string] `yaml:"listen" required:"true" doc:"host:port. Nobody has to prove who it is: keep it on loopback or a network of the operators'."`
+}
+
+type adminWords struct {
+	Socket strictyaml.Located[string] `yaml:"socket" doc:"Path of the Unix socket; only the proxy's own user can use it. Default: the audit file's path with .sock at its end."`
+	Pprof  bool                       `yaml:"pprof" doc:"Serve Go's profiles there, too, under /debug/pprof/. Default: false."`
+}
+
+type shutdownWords struct {
+	Drain *strictyaml.Duration `yaml:"drain" doc:"How long open transactions may go on when the proxy is told to stop. Default: 5s."`
 }
 
 type tlsVersion string

@@ -74,8 +74,22 @@ func (d *decider) kindRefusal(k Kind) *refusal {
 
 func writes(d *decider) *refusal {
 	return &refusal{rule: "read-only", state: stateReadOnly, pos: -1,
-		message: fmt.Sprintf("%s is refused: agent %q only reads", d.tag(), d.agent.Name),
+		message: fmt.Sprintf("%s is refused: agent %q only reads", d.writing(), d.agent.Name),
 		hint:    "Only SELECT and what goes with it is open to this agent."}
+}
+
+// writing names what writes: the statement, or the command inside it where its
+// own name would tell nothing.
+func (d *decider) writing() string {
+	if tag := d.tag(); d.facts.Kind != KindSelect && d.facts.Inner != KindSelect {
+		return tag
+	}
+	for _, c := range d.facts.Commands {
+		if c != Select {
+			return fmt.Sprintf("%s inside %s", strings.ToUpper(string(c)), d.tag())
+		}
+	}
+	return d.tag()
 }
 
 func notOffered(d *decider) *refusal {

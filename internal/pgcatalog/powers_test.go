@@ -72,13 +72,14 @@ func TestPowers(t *testing.T) {
 		{"setting", `GRANT SET ON PARAMETER session_replication_role TO AGENT`,
 			pgcatalog.Power{Kind: "setting", Object: "session_replication_role", Writes: true, Text: "may SET the superuser's setting session_replication_role", Mend: `REVOKE SET ON PARAMETER "session_replication_role" FROM "AGENT";`}},
 	}
-	for _, major := range majors {
-		for _, c := range cases {
-			t.Run(fmt.Sprintf("%d/%s", major, c.name), func(t *testing.T) {
-				db := pgtest.Start(t, pgtest.Options{Major: major, Setup: powersSetup})
-				names := strings.NewReplacer("AGENT", "agent_"+db.Name, "TEAM", "team_"+db.Name, "DB", db.Name)
-				db.Exec(t, names.Replace(`CREATE USER AGENT; GRANT SELECT ON public.orders TO AGENT; REVOKE TEMPORARY ON DATABASE DB FROM PUBLIC`))
-				dsn := db.As(names.Replace("AGENT"), "")
+	onEachMajor(t, pgtest.Options{Setup: powersSetup}, func(t *testing.T, db *pgtest.Database) {
+		db.Exec(t, "REVOKE TEMPORARY ON DATABASE "+db.Name+" FROM PUBLIC")
+		for i, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				agent := fmt.Sprintf("agent_%d_%s", i, db.Name)
+				names := strings.NewReplacer("AGENT", agent, "TEAM", "team_of_"+agent, "DB", db.Name)
+				db.Exec(t, names.Replace(`CREATE USER AGENT; GRANT SELECT ON public.orders TO AGENT`))
+				dsn := db.As(agent, "")
 				if all := beyondDefault(powers(t, dsn)); len(all) != 0 {
 					t.Fatalf("a role that may only read has %+v", all)
 				}
@@ -94,7 +95,7 @@ func TestPowers(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // beyondDefault leaves out what initdb gives to everyone.

@@ -159,6 +159,9 @@ func (a *analyzer) join(s *scope, j *pg_query.JoinExpr) []*item {
 		items = append(items, &item{cols: merged, bare: true, use: -1})
 	}
 	items = append(append(items, left...), right...)
+	for _, it := range items {
+		it.joined = true
+	}
 	if j.Alias != nil {
 		return []*item{a.joinAlias(j, items)}
 	}

@@ -189,7 +189,7 @@ func (a *analyzer) operator(schema, name string, operands []value, pos int) valu
 	}
 	var chosen, all []candidate
 	if op := a.exactOperator(schema, name, in); op != nil {
-		chosen = []candidate{{args: in, op: op}}
+		chosen = []candidate{{args: operandTypes(op, len(in)), op: op}}
 	} else {
 		all = a.operatorCandidates(schema, name, len(in))
 		if len(all) == 0 {
@@ -266,6 +266,14 @@ func (a *analyzer) exactOperator(schema, name string, in []catalog.OID) *catalog
 	return found
 }
 
+// operandTypes are the types that an operator takes.
+func operandTypes(op *catalog.Operator, operands int) []catalog.OID {
+	if operands == 1 {
+		return []catalog.OID{op.Right}
+	}
+	return []catalog.OID{op.Left, op.Right}
+}
+
 // operatorCandidates are the operators of that name and arity that the path or
 // the schema offers; of two with the same types the earlier one hides the other.
 func (a *analyzer) operatorCandidates(schema, name string, operands int) []candidate {
@@ -312,29 +320,27 @@ func (a *analyzer) chooseOperator(in []catalog.OID, cands []candidate) []candida
 	return a.choose(in, a.feasible(in, cands))
 }
 
-// hideLater drops candidates whose argument types an earlier schema offers too.
+// hideLater drops candidates whose argument types an earlier schema offers too,
+// and of one schema those that had to spread a variadic argument for them.
 func hideLater(cands []candidate) []candidate {
-	foreign := false
+	alike := true
 	for _, c := range cands {
-		foreign = foreign || c.at != cands[0].at
+		alike = alike && c.at == cands[0].at && !c.variadic
 	}
-	if !foreign {
+	if alike {
 		return cands
 	}
 	out := cands[:0:0]
-	for i, c := range cands {
-		hidden := false
-		for j, o := range cands {
-			if i != j && o.at < c.at && sameArgs(o.args, c.args) {
-				hidden = true
-				break
-			}
-		}
-		if !hidden {
+	for _, c := range cands {
+		if !slices.ContainsFunc(cands, func(o candidate) bool { return o.hides(c) }) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+func (c candidate) hides(o candidate) bool {
+	return (c.at < o.at || c.at == o.at && o.variadic && !c.variadic) && slices.Equal(c.args, o.args)
 }
 
 // allBuiltIn says whether all candidates are in pg_catalog.
@@ -343,8 +349,6 @@ func allBuiltIn(cands []candidate) bool {
 		return c.op != nil && c.op.Schema != "pg_catalog" || c.fn != nil && c.fn.Schema != "pg_catalog"
 	})
 }
-
-func sameArgs(a, b []catalog.OID) bool { return slices.Equal(a, b) }
 
 // operatorText writes an operator with its operands' types, as PostgreSQL's
 // messages do.

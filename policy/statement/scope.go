@@ -26,6 +26,7 @@ type item struct {
 	cols     []column // nil for a relation without column aliases
 	hidden   []string // columns that USING has merged: not found by bare name
 	bare     bool     // its columns are found by bare names
+	joined   bool     // it is in a join: bare names don't find its system columns
 	open     bool     // what it is could not be resolved: it has any column
 	scalar   bool     // its whole row is the value of its only column
 	rowType  catalog.OID
@@ -248,7 +249,7 @@ func (s *scope) columnByName(name string) (c column, level *scope, n int, system
 			open = open || it.open
 			got, k := it.find(name)
 			if k == 0 {
-				if sys, ok := it.system(name); ok {
+				if sys, ok := it.system(name); ok && !it.joined {
 					got, k, system = sys, 1, true
 				}
 			}

@@ -254,3 +254,40 @@ WITH u AS (UPDATE orders SET note = 'x' RETURNING *), i AS (INSERT INTO customer
 MERGE INTO orders o USING customers c ON c.id = o.customer_id WHEN MATCHED AND c.ssn = 'x' THEN UPDATE SET note = c.name WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, note) VALUES (c.id, c.email)
 MERGE INTO hr.salaries s USING (VALUES (1, 2)) v(a, b) ON s.id = v.a WHEN NOT MATCHED THEN INSERT VALUES (v.a, v.b) WHEN MATCHED THEN DO NOTHING
 WITH orders AS (SELECT 1 AS id) MERGE INTO orders t USING orders s ON t.id = s.id WHEN MATCHED THEN DELETE
+SELECT id FROM orders WHERE id = $1 AND status = $2 AND total > $3
+SELECT plain($1), plain($1 || 'x')
+SELECT plain($1::int), $1 + 1, abs($1)
+SELECT lower($1), upper($2), length($1), $3 === 1
+SELECT $1, $1 || 'a', lower($1)
+SELECT coalesce($1, 1), lower($2), CASE WHEN $3 THEN $4 ELSE 2.5 END
+SELECT id FROM orders WHERE id IN ($1, $2) AND status = ANY ($3) AND placed > now() - $4::interval AND $5 LIKE note
+SELECT id FROM orders WHERE status LIKE $1 AND id BETWEEN $2 AND $3 AND email = $4 AND paid = $5 LIMIT $6 OFFSET $7
+SELECT id FROM orders o JOIN customers c ON c.email = $1 WHERE c.name = $2 LIMIT $3 OFFSET $4
+SELECT email FROM customers WHERE email = $1 AND email IN ($2, $3) AND email LIKE $4
+SELECT email = $1, lower(email || $2), $1 = $3 FROM customers
+SELECT count($1), my_sum($2), feels + $3, $4::mood + 1 FROM customers GROUP BY feels
+INSERT INTO orders (customer_id, total, status, paid) VALUES ($1, $2, $3, $4), ($5, $6, lower($7), $8)
+INSERT INTO customers (id, email) SELECT $1, lower($2)
+UPDATE orders SET total = $1, note = lower($2), qty = $3 WHERE id = $4 RETURNING plain($4), $2
+SELECT * FROM generate_series($1, $2) g WHERE g = $3
+SELECT date_trunc($1, placed), placed AT TIME ZONE $2, extract(epoch FROM placed - $3), $4 + placed FROM orders
+SELECT jsonb_set(doc, $1, $2), doc -> $3, doc #> $4, doc @> $5, jsonb_path_query(doc, $6) FROM orders
+SELECT $1 = $2
+SELECT ARRAY[$1, 1], ARRAY[$2, 'x'], $3::int[], row($4, 1), $5 IS NULL
+WITH RECURSIVE r(n) AS (SELECT $1::int UNION ALL SELECT n + $2 FROM r) SELECT n FROM r WHERE n > $3
+16: SELECT 0x1F + 1_000, status IS JSON, json_object('a': id, 'b': plain(id)), json_array(id, status), json_array(SELECT id FROM items) FROM orders, items i(order_id, l)
+16: SELECT json_objectagg(status: id), json_arrayagg(id ORDER BY plain(id)) FILTER (WHERE paid), json_arrayagg(status RETURNING jsonb) FROM orders
+16: SELECT id FROM (SELECT id FROM orders)
+16: SELECT system_user
+17: SELECT json('{}'), json_scalar(id), json_serialize(raw RETURNING text) FROM orders
+17: SELECT json_value(doc, '$.a' RETURNING int DEFAULT plain(1) ON EMPTY), json_query(doc, '$.b' PASSING id AS x WITH WRAPPER), json_exists(doc, '$.c') FROM orders
+17: SELECT j.a, j.o, j.d FROM orders, JSON_TABLE(doc, '$[*]' PASSING plain(id) AS x COLUMNS (a int PATH '$.a' DEFAULT 2 ON EMPTY, o FOR ORDINALITY, e text EXISTS, NESTED PATH '$.b' COLUMNS (d text PATH '$.d'))) j
+17: MERGE INTO orders o USING customers c ON c.id = o.customer_id WHEN NOT MATCHED BY SOURCE THEN UPDATE SET note = o.status WHEN MATCHED THEN DELETE RETURNING merge_action(), o.id, c.ssn
+17: SELECT placed AT LOCAL FROM orders
+18: UPDATE orders SET note = 'x' WHERE id = 1 RETURNING old.note, new.status, old.*, id
+18: DELETE FROM orders WHERE id = 1 RETURNING old, new.total
+18: INSERT INTO customers (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET name = 'x' RETURNING old.ssn, new.name
+UPDATE orders new SET note = 'x' FROM customers old WHERE old.id = 1 RETURNING old.ssn, new.note
+SELECT a.ctid FROM orders a JOIN customers b ON true
+SELECT ctid FROM orders a JOIN customers b ON true
+SELECT jsonb_delete('{"a":1}'::jsonb, 'a'), concat('a', 1), num_nulls(1, 2), format('%s', 1)

@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // Entry is a client message whose replies are still owed.
 type Entry struct {
 	Kind     byte   // Query, Parse, Bind, Describe, Execute, Close or Sync
@@ -270,7 +272,7 @@ func (f *Flow) startCopy() bool {
 		if sent.Kind != Sync && sent.Kind != CopyDone && sent.Kind != CopyFail {
 			return false
 		}
-		f.queue = append(f.queue[:at], f.queue[at+1:]...)
+		f.queue = slices.Delete(f.queue, at, at+1)
 		if sent.Kind != Sync {
 			return true
 		}
@@ -292,6 +294,9 @@ func (f *Flow) failure(e *Entry) Reply {
 	}
 	if e.Kind == Sync {
 		return Reply{Entry: e}
+	}
+	if e.step != copyingIn {
+		f.eaten = nil
 	}
 	if e.Kind == Query {
 		e.step = failed

@@ -14,7 +14,7 @@ type middle struct {
 	flow       *wire.Flow
 	front      side
 	back       side
-	statements map[string]bool // prepared, and whether they read COPY data
+	statements map[string]bool // by name, whether they may read COPY data
 	portals    map[string]bool
 }
 
@@ -123,11 +123,12 @@ func (m *middle) entry(p *wire.Piece) (wire.Entry, error) {
 		return e, err
 	case wire.Parse:
 		parse, err := wire.DecodeParse(p.Body())
-		m.statements[string(parse.Name)] = readsCopy(parse.Text)
+		// it may fail, and leave a former statement as it was
+		m.statements[string(parse.Name)] = m.statements[string(parse.Name)] || readsCopy(parse.Text)
 		return e, err
 	case wire.Bind:
 		portal, statement, err := wire.DecodeBind(p.Body())
-		m.portals[string(portal)] = m.statements[string(statement)]
+		m.portals[string(portal)] = m.portals[string(portal)] || m.statements[string(statement)]
 		return e, err
 	case wire.Describe, wire.Close:
 		what, _, err := wire.DecodeTarget(p.Body())

@@ -57,6 +57,9 @@ func (r *resolver) composite(t catalog.OID) bool {
 
 // element is the element type of an array, 0 if t is none.
 func (r *resolver) element(t catalog.OID) catalog.OID {
+	if t == recordArrayOID { // a pseudo-type, and so in no array category
+		return recordOID
+	}
 	ty := r.cat.TypeByOID(r.base(t))
 	if ty == nil || ty.Category != 'A' {
 		return 0

@@ -119,6 +119,9 @@ func (a *analyzer) onConflict(s *scope, c *pg_query.OnConflictClause, target *it
 			a.indexElem(s, target, n)
 		}
 		a.settle(a.optional(s, c.Infer.WhereClause), boolOID)
+		if c.Infer.Conname != "" { // which columns a constraint has is not known here: it could be any
+			a.readColumns(target.columns(), policy.ByName, int(c.Infer.Location))
+		}
 	}
 	if c.Action != pg_query.OnConflictAction_ONCONFLICT_UPDATE {
 		return

@@ -280,7 +280,7 @@ func (r *resolver) ofFamily(pseudo, t catalog.OID) bool {
 	}
 	switch pseudo {
 	case anyArrayOID, anyCompatibleArrayOID:
-		return ty.Category == 'A' || t == anyArrayOID
+		return ty.Category == 'A' || t == anyArrayOID || t == recordArrayOID
 	case anyRangeOID, anyCompatibleRangeOID:
 		return ty.Kind == 'r'
 	case anyMultirangeOID, anyCompatibleMultirangeOID:

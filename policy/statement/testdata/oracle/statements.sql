@@ -291,3 +291,5 @@ UPDATE orders new SET note = 'x' FROM customers old WHERE old.id = 1 RETURNING o
 SELECT a.ctid FROM orders a JOIN customers b ON true
 SELECT ctid FROM orders a JOIN customers b ON true
 SELECT jsonb_delete('{"a":1}'::jsonb, 'a'), concat('a', 1), num_nulls(1, 2), format('%s', 1)
+INSERT INTO customers (id, name) VALUES (1, 'x') ON CONFLICT ON CONSTRAINT customers_pkey DO UPDATE SET name = 'y'
+SELECT u.a, u.b FROM unnest(ARRAY[ROW(1, 'x'), ROW(2, 'y')]) AS u(a int, b text)

@@ -86,7 +86,7 @@ func (d *daemon) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.recorder = newRecorder(d.audit)
+	d.recorder = newRecorder(d.audit, d.config.Audit.Sync)
 	d.server, err = proxy.New(proxy.Options{
 		Databases: databases, TLS: tlsConfig, RequireTLS: d.config.TLS != nil && d.config.TLS.Required,
 		DrainTimeout: drainLimit, Recorder: d.recorder, Log: d.log, Redact: d.secrets.Redactor().Redact,

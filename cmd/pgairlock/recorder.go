@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 // recorder writes what the proxy tells into the audit log.
 type recorder struct {
 	log    *audit.Log
+	sync   []policy.Risk // levels whose intents have to be on disk
 	ids    *audit.IDs
 	prints fingerprints
 
@@ -32,17 +34,42 @@ type tally struct {
 	rows, bytes        int64
 }
 
-func newRecorder(log *audit.Log) *recorder {
-	return &recorder{log: log, ids: audit.NewIDs(time.Now), sessions: map[string]*tally{}}
+func newRecorder(log *audit.Log, sync []policy.Risk) *recorder {
+	return &recorder{log: log, sync: sync, ids: audit.NewIDs(time.Now), sessions: map[string]*tally{}}
 }
 
-// Reserve holds a place for a statement's record.
-func (r *recorder) Reserve(ctx context.Context, _ *proxy.StatementRecord) (proxy.Place, error) {
-	slot, err := r.log.Reserve(ctx)
-	if err != nil {
+// Reserve holds a place for a statement's record. An intent is in the log, and
+// for the risk levels of r.sync on disk, when it returns.
+func (r *recorder) Reserve(ctx context.Context, intent *proxy.StatementRecord) (proxy.Place, error) {
+	p := &place{recorder: r, operation: r.ids.Next()}
+	var err error
+	if p.slot, err = r.log.Reserve(ctx); err != nil {
 		return nil, err
 	}
-	return &place{recorder: r, slot: slot}, nil
+	if intent == nil {
+		return p, nil
+	}
+	p.sequence, p.announced = r.number(intent), true
+	p.actor = audit.Actor{Session: intent.Session, Agent: intent.Agent, Claimed: intent.OnBehalfOf}
+	if err := r.announce(ctx, p, intent); err != nil {
+		p.slot.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// announce records what is about to be done.
+func (r *recorder) announce(ctx context.Context, p *place, s *proxy.StatementRecord) error {
+	e := r.event(p, s)
+	intent := &audit.Intent{
+		Actor: e.Actor, Operation: e.Operation, Sequence: e.Sequence, Database: e.Database, Text: e.Text, Fingerprint: e.Fingerprint,
+		Kind: e.Kind, Verdict: e.Verdict, Risk: e.Risk, Rules: e.Rules, Policy: e.Policy, Catalog: e.Catalog, Relations: e.Relations,
+		Rows: -1, // nothing was run for a preview
+	}
+	if s.Judgement != nil && slices.Contains(r.sync, s.Judgement.Risk) {
+		return r.log.WriteSync(ctx, intent)
+	}
+	return r.log.Write(ctx, intent)
 }
 
 // Session records the begin or end of a session, or that there was none.
@@ -113,8 +140,8 @@ func (r *recorder) close() int {
 	return n
 }
 
-// count adds a statement to its session and returns its number there.
-func (r *recorder) count(s *proxy.StatementRecord) int64 {
+// number is a statement's number in its session.
+func (r *recorder) number(s *proxy.StatementRecord) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.sessions[s.Session]
@@ -122,32 +149,60 @@ func (r *recorder) count(s *proxy.StatementRecord) int64 {
 		return 0
 	}
 	t.statements++
+	return t.statements
+}
+
+// add counts what a statement came to.
+func (r *recorder) add(s *proxy.StatementRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.sessions[s.Session]
+	if t == nil {
+		return
+	}
 	if s.Refusal != nil {
 		t.denied++
 	}
 	t.rows += s.Rows
 	t.bytes += s.Bytes
 	t.actor.Claimed = s.OnBehalfOf
-	return t.statements
 }
 
 // place is a place in the audit log that is held for one statement.
 type place struct {
-	recorder *recorder
-	slot     audit.Slot
+	recorder  *recorder
+	slot      audit.Slot
+	operation string
+	announced bool        // by an intent, with the number and the actor that follow
+	sequence  int64       // 0: not given yet
+	actor     audit.Actor // of an announced statement
 }
 
 // Write records the statement.
-func (p *place) Write(s *proxy.StatementRecord) { p.slot.Write(p.recorder.event(s)) }
+func (p *place) Write(s *proxy.StatementRecord) {
+	defer p.slot.Release() // a fault on the way must not keep the place
+	if !p.announced {
+		p.sequence = p.recorder.number(s)
+	}
+	p.recorder.add(s)
+	p.slot.Write(p.recorder.event(p, s))
+}
 
-// Release gives the place back.
-func (p *place) Release() { p.slot.Release() }
+// Release gives the place back. What was announced is said not to have
+// happened.
+func (p *place) Release() {
+	if !p.announced {
+		p.slot.Release()
+		return
+	}
+	p.slot.Write(&audit.Outcome{Actor: p.actor, Operation: p.operation, Result: "refused", Reason: "it was not run: an error came before it"})
+}
 
 // event is the record in the audit log's words.
-func (r *recorder) event(s *proxy.StatementRecord) *audit.Statement {
+func (r *recorder) event(p *place, s *proxy.StatementRecord) *audit.Statement {
 	e := &audit.Statement{
 		Actor:     audit.Actor{Session: s.Session, Agent: s.Agent, Claimed: s.OnBehalfOf},
-		Operation: r.ids.Next(), Sequence: r.count(s), Database: s.Database, Policy: s.Policy, Catalog: s.Catalog,
+		Operation: p.operation, Sequence: p.sequence, Database: s.Database, Policy: s.Policy, Catalog: s.Catalog,
 		Rows: s.Rows, Bytes: s.Bytes, Limited: s.Withheld > 0, Duration: s.Duration, SQLSTATE: s.SQLSTATE,
 	}
 	verdict := policy.Allow
@@ -184,10 +239,8 @@ func kinds(j *statement.Judgement) string {
 }
 
 func appendNew(list []string, word string) []string {
-	for _, w := range list {
-		if w == word {
-			return list
-		}
+	if slices.Contains(list, word) {
+		return list
 	}
 	return append(list, word)
 }

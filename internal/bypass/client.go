@@ -24,7 +24,6 @@ type Client struct {
 	conn     net.Conn
 	frontend *pgproto3.Frontend
 	received *tee
-	Settings map[string]string // ParameterStatus at start-up
 }
 
 // tee keeps what is read from a connection.
@@ -65,7 +64,7 @@ func Dial(ctx context.Context, dsn string, startup map[string]string) (*Client, 
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn: h.Conn, frontend: h.Frontend, received: t, Settings: h.ParameterStatuses}, nil
+	return &Client{conn: h.Conn, frontend: h.Frontend, received: t}, nil
 }
 
 // Received is every byte that came from the server so far.

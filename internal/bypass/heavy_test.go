@@ -38,6 +38,7 @@ var heavy = []struct {
 	{"I021", "long IN list", complexity, func() string { return "SELECT 1 WHERE 1 IN (1" + strings.Repeat(",1", 200000) + ")" }},
 	{"I022", "many statements", complexity, func() string { return strings.Repeat("SELECT 1;", 200000) }},
 	{"I023", "AND chain", complexity, func() string { return "SELECT 1 WHERE true" + strings.Repeat(" AND true", 200000) }},
+	{"I025", "huge identifier", complexity, func() string { return `SELECT 1 AS "` + strings.Repeat("x", 1<<20) + `"` }},
 	{"I026", "huge literal", complexity, func() string { return "SELECT '" + strings.Repeat("x", 100<<20) + "'" }},
 	{"I027", "huge comment", complexity, func() string { return "SELECT 1 /*" + strings.Repeat("x", 50<<20) + "*/" }},
 }

@@ -124,7 +124,10 @@ func (r *Runner) outcome(c *Case, direct, answers []Answer, decided []Decided) [
 		}
 		return nil
 	}
-	wrong := Compare(direct, answers, c.Volatile)
+	var wrong []string
+	if c.Expect.Outcome == Allow || len(direct[0].Errors) == 0 { // the server may refuse a limit that it is never sent
+		wrong = Compare(direct, answers, c.Volatile)
+	}
 	if n := rowCount(answers); c.Expect.Outcome == Limit && n != c.Expect.Rows {
 		wrong = append(wrong, fmt.Sprintf("%d rows, not %d", n, c.Expect.Rows))
 	}

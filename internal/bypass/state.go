@@ -29,8 +29,8 @@ type Watch struct {
 type Trace struct {
 	Transactions string // the next transaction id: spent by every write, row lock, nextval and notify, rolled back or not
 	Log          string // position in the write-ahead log; reads may move it, so it only asks for a closer look
-	Held         string // advisory locks, prepared transactions, replication slots, cursors of others
-	Files        string
+	Held         string // advisory locks, prepared transactions, replication slots and origins
+	Files        string // in the probe folder
 }
 
 // State is a digest of every object's content, by a name that a person knows.
@@ -43,9 +43,6 @@ func NewWatch(ctx context.Context, dsn, probe string) (*Watch, error) {
 		return nil, err
 	}
 	w := &Watch{conn: conn, probe: probe}
-	if _, err := conn.Exec(ctx, "LISTEN chan"); err != nil {
-		return nil, errors.Join(err, conn.Close(ctx))
-	}
 	w.idle, err = w.sessions(ctx)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
@@ -108,20 +105,6 @@ func (w *Watch) Trace(ctx context.Context) (Trace, error) {
 	var err error
 	t.Files, err = listing(w.probe)
 	return t, err
-}
-
-// Notified says what came over the channel that attacks would notify.
-func (w *Watch) Notified(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-	defer cancel()
-	n, err := w.conn.WaitForNotification(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("notification on %s: %s", n.Channel, n.Payload), nil
 }
 
 func listing(dir string) (string, error) {

@@ -212,6 +212,9 @@ func (a *analyzer) attribute(v value, name string, pos int) (value, bool) {
 	if len(chosen) > 0 {
 		out = a.useCall(&c, chosen, "attribute")
 		ok = true
+		if name == "current_setting" {
+			a.computedSetting(name, pos)
+		}
 	}
 	return out.value, ok
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pgairlock/pgairlock/policy/statement"
 )
 
-var updateFacts = flag.Bool("update-facts", false, "rewrite the expected facts in testdata/facts")
+var updateFacts = flag.Bool("update", false, "rewrite the expected facts in testdata/facts")
 
 // library is what the statements of testdata/facts are about.
 const library = `

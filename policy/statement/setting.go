@@ -179,11 +179,7 @@ func (a *analyzer) settingFunction(f *pg_query.FuncCall, c *call) {
 	use := policy.SettingUse{Op: policy.ShowOne, Literal: true, Pos: c.pos}
 	name, ok := literalText(args["setting_name"])
 	if !ok {
-		a.problem(policy.Problem{
-			Rule: "computed-setting", SQLSTATE: "42501", Name: c.name, Pos: c.pos,
-			Message: c.name + " needs the setting's name as a constant",
-			Hint:    "write the name of the setting as a string constant",
-		})
+		a.computedSetting(c.name, c.pos)
 		return
 	}
 	use.Name = strings.ToLower(name)
@@ -198,6 +194,15 @@ func (a *analyzer) settingFunction(f *pg_query.FuncCall, c *call) {
 		}
 	}
 	a.setting(use)
+}
+
+// computedSetting reports a call that may read or change any setting.
+func (a *analyzer) computedSetting(function string, pos int) {
+	a.problem(policy.Problem{
+		Rule: "computed-setting", SQLSTATE: "42501", Name: function, Pos: pos,
+		Message: function + " needs the setting's name as a constant",
+		Hint:    "write the name of the setting as a string constant",
+	})
 }
 
 // settingArgs names the arguments of set_config and current_setting.

@@ -65,6 +65,9 @@ func (a *analyzer) typeName(t *pg_query.TypeName) catalog.OID {
 	if len(parts) == 0 {
 		return anything
 	}
+	if a.plainJSON(parts, pos) {
+		parts = parts[1:]
+	}
 	schema, name, ok := a.qualified(parts, pos)
 	if !ok {
 		return anything
@@ -80,6 +83,13 @@ func (a *analyzer) typeName(t *pg_query.TypeName) catalog.OID {
 		return a.arrayOf(ty.OID)
 	}
 	return ty.OID
+}
+
+// plainJSON says whether pg_catalog.json was written as json: a keyword to this
+// parser, but before 17 a name like any other, which the search path decides.
+func (a *analyzer) plainJSON(parts []string, pos int) bool {
+	return len(parts) == 2 && parts[0] == "pg_catalog" && parts[1] == "json" && a.cat.ServerVersion() < 170000 &&
+		pos >= 0 && pos+4 <= len(a.text) && strings.EqualFold(a.text[pos:pos+4], "json")
 }
 
 // typeModifiers reads (10,2) or (Point,4326): constants and bare words.

@@ -93,7 +93,11 @@ func (a *analyzer) sweep(n *pg_query.Node) {
 	})
 }
 
-func (a *analyzer) problem(p policy.Problem) { a.f.Problems = append(a.f.Problems, p) }
+func (a *analyzer) problem(p policy.Problem) {
+	if len(a.f.Problems) < maxProblems {
+		a.f.Problems = append(a.f.Problems, p)
+	}
+}
 
 // unmapped reports a construct that this package does not know.
 func (a *analyzer) unmapped(what string, pos int) {

@@ -276,14 +276,18 @@ func (a *analyzer) rowExpr(s *scope, e *pg_query.RowExpr) value {
 // expandedList reads a list in which `*`, `t.*` and `(x).*` stand for several
 // values, as in ROW and VALUES.
 func (a *analyzer) expandedList(s *scope, nodes []*pg_query.Node) []column {
-	out := make([]column, 0, len(nodes))
+	out := make([]column, 0, min(len(nodes), maxTargets))
 	for _, n := range nodes {
+		if len(out) > maxTargets {
+			break
+		}
 		if cols, ok := a.expandStar(s, n); ok {
 			out = append(out, cols...)
 			continue
 		}
 		out = append(out, column{value: a.expr(s, n)})
 	}
+	out = a.bounded(out)
 	for i := range out {
 		out[i].name = fieldName(i)
 		out[i].sources = nil

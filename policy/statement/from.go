@@ -14,7 +14,11 @@ func (a *analyzer) from(s *scope, list []*pg_query.Node) {
 	s.inFrom = true
 	for _, n := range list {
 		s.items = append(s.items, a.fromItem(s, n)...)
+		if len(s.items) > maxItems {
+			break
+		}
 	}
+	s.items = a.boundedItems(s.items)
 	s.inFrom = false
 }
 
@@ -158,7 +162,7 @@ func (a *analyzer) join(s *scope, j *pg_query.JoinExpr) []*item {
 		hide(right, merged)
 		items = append(items, &item{cols: merged, bare: true, use: -1})
 	}
-	items = append(append(items, left...), right...)
+	items = a.boundedItems(append(append(items, left...), right...))
 	for _, it := range items {
 		it.joined = true
 	}
@@ -178,6 +182,7 @@ func (a *analyzer) joinAlias(j *pg_query.JoinExpr, items []*item) *item {
 		if it.bare {
 			out.cols = append(out.cols, it.shown()...)
 		}
+		out.cols = a.boundedJoin(out.cols)
 		out.open = out.open || it.open
 	}
 	a.alias(out, j.Alias)
@@ -188,7 +193,9 @@ func (a *analyzer) joinAlias(j *pg_query.JoinExpr, items []*item) *item {
 func hide(items []*item, merged []column) {
 	for _, it := range items {
 		for _, c := range merged {
-			it.hidden = append(it.hidden, c.name)
+			if !slices.Contains(it.hidden, c.name) {
+				it.hidden = append(it.hidden, c.name)
+			}
 		}
 	}
 }

@@ -152,8 +152,11 @@ func (a *analyzer) plainSelect(s *scope, q *pg_query.SelectStmt) []column {
 
 // targets reads a target or RETURNING list and gives the output columns.
 func (a *analyzer) targets(s *scope, list []*pg_query.Node) []column {
-	out := make([]column, 0, len(list))
+	out := make([]column, 0, min(len(list), maxTargets))
 	for _, n := range list {
+		if len(out) > maxTargets {
+			break
+		}
 		t, ok := n.GetNode().(*pg_query.Node_ResTarget)
 		if !ok || len(t.ResTarget.Indirection) > 0 {
 			a.unmapped("target list with "+nodeName(n), -1)
@@ -173,7 +176,7 @@ func (a *analyzer) targets(s *scope, list []*pg_query.Node) []column {
 		}
 		out = append(out, c)
 	}
-	return out
+	return a.bounded(out)
 }
 
 // resolveUnknown makes the literals among a query's columns text, as the

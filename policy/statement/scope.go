@@ -243,7 +243,7 @@ func (s *scope) columnByName(name string) (c column, level *scope, n int, system
 	for ; s != nil; s = s.parent {
 		open := false
 		for _, it := range s.visible() {
-			if !it.bare || slices.Contains(it.hidden, name) {
+			if !it.bare {
 				continue
 			}
 			open = open || it.open
@@ -253,7 +253,7 @@ func (s *scope) columnByName(name string) (c column, level *scope, n int, system
 					got, k, system = sys, 1, true
 				}
 			}
-			if k > 0 {
+			if k > 0 && !slices.Contains(it.hidden, name) {
 				c = got
 				n += k
 			}

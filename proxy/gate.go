@@ -34,17 +34,37 @@ type view struct {
 	viewKey
 	schemas []string
 
-	mu    sync.RWMutex
-	young map[string]*judged
-	old   map[string]*judged
+	mu       sync.RWMutex
+	texts    memory // verdicts by text and parameter types
+	outlines memory // verdicts that hold for every text with the outline, by outline and parameter types
+	likes    memory // verdicts that were taken from one of those, by text and parameter types
 }
 
-// judged is a text and what was decided about it from one view. It is immutable.
+// memory remembers verdicts. When it is full, the older half is forgotten.
+type memory struct{ young, old map[string]*judged }
+
+func (m *memory) find(key []byte) *judged {
+	if j := m.young[string(key)]; j != nil {
+		return j
+	}
+	return m.old[string(key)]
+}
+
+func (m *memory) add(key []byte, j *judged) {
+	if m.young == nil || len(m.young) >= generation {
+		m.old, m.young = m.young, map[string]*judged{}
+	}
+	m.young[string(key)] = j
+}
+
+// judged is a text and what was decided about it from one view. It is immutable
+// once it is remembered.
 type judged struct {
 	statement.Judgement
-	view  *view
-	types string // parameter types as sent in Parse
-	touch touch
+	view      *view
+	types     string // parameter types as sent in Parse
+	touch     touch
+	constants []statement.Span // of the text; nil unless it is remembered by its outline
 }
 
 // touch is what a statement does to the state that the proxy tracks.
@@ -75,7 +95,7 @@ func (g *gate) view(k viewKey, schemas []string) *view {
 	if len(g.views) >= manyViews {
 		clear(g.views)
 	}
-	v := &view{viewKey: k, schemas: usable(k.catalog, schemas), young: map[string]*judged{}}
+	v := &view{viewKey: k, schemas: usable(k.catalog, schemas)}
 	g.views[k] = v
 	return v
 }
@@ -100,27 +120,73 @@ func (g *gate) size() int {
 	return len(g.views)
 }
 
-// known finds the verdict on a text that was judged before, without
-// allocating. key is text, a zero byte and the raw parameter types.
-func (v *view) known(key []byte) *judged {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	if j := v.young[string(key)]; j != nil {
-		return j
-	}
-	return v.old[string(key)]
+// scratch is a session's room for the keys under which verdicts are remembered.
+type scratch struct {
+	text, outline []byte
+	constants     []statement.Span
+	plain         bool // outline and constants are those of text
 }
 
-func (v *view) remember(key []byte, j *judged) {
-	if len(key) > rememberBytes {
+// set takes a text with the parameter types that Parse gave.
+func (k *scratch) set(text, types []byte) {
+	k.text = append(append(append(k.text[:0], text...), 0), types...)
+	k.plain = false
+}
+
+// outlined makes the outline of text, and says whether it has one.
+func (k *scratch) outlined(text, types []byte) bool {
+	if len(text) > rememberBytes {
+		return false
+	}
+	outline, constants, ok := statement.Outline(k.outline[:0], k.constants[:0], text)
+	if !ok || len(constants) == 0 {
+		return false
+	}
+	k.outline, k.constants, k.plain = append(append(outline, 0), types...), constants, true
+	return true
+}
+
+// known finds the verdict on a text that was judged before, without
+// allocating.
+func (v *view) known(k *scratch) *judged {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if j := v.texts.find(k.text); j != nil {
+		return j
+	}
+	return v.likes.find(k.text)
+}
+
+// like finds the verdict on a text by one that differs in constants only.
+func (v *view) like(k *scratch, text, types []byte) *judged {
+	if !k.outlined(text, types) {
+		return nil
+	}
+	v.mu.RLock()
+	was := v.outlines.find(k.outline)
+	v.mu.RUnlock()
+	if was == nil {
+		return nil
+	}
+	j := &judged{Judgement: was.Exchange(string(text), was.constants, k.constants), view: v, types: was.types, touch: was.touch}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.likes.add(k.text, j)
+	return j
+}
+
+// remember keeps the verdict on the text that k was set to.
+func (v *view) remember(k *scratch, j *judged) {
+	if len(k.text) > rememberBytes {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.young) >= generation {
-		v.old, v.young = v.young, map[string]*judged{}
+	v.texts.add(k.text, j)
+	if k.plain && j.Exchangeable() {
+		j.constants = slices.Clone(k.constants)
+		v.outlines.add(k.outline, j)
 	}
-	v.young[string(key)] = j
 }
 
 // sessionNames are what a statement of one session can refer to.

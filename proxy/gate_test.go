@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/pgairlock/pgairlock/policy"
@@ -8,38 +9,80 @@ import (
 	"github.com/pgairlock/pgairlock/policy/statement"
 )
 
+// lookUp finds the verdict on a text as a session does, or reaches it.
+func lookUp(v *view, k *scratch, text, types string) *judged {
+	k.set([]byte(text), []byte(types))
+	if j := v.known(k); j != nil {
+		return j
+	}
+	if j := v.like(k, []byte(text), []byte(types)); j != nil {
+		return j
+	}
+	j := v.judge(text, []byte(types), sessionNames{}, statement.Limits{})
+	v.remember(k, j)
+	return j
+}
+
 // TestKnownTextAllocatesNothing: a verdict that was reached before is found
 // again without a byte of garbage, and by its exact text and types alone.
 func TestKnownTextAllocatesNothing(t *testing.T) {
-	v := testView(t)
-	text := []byte("SELECT 1")
-	scratch := make([]byte, 0, 256)
-	remember := func(types string) *judged {
-		j := v.judge(string(text), []byte(types), sessionNames{}, statement.Limits{})
-		v.remember(append(append(append(scratch[:0], text...), 0), types...), j)
-		return j
-	}
-	plain, typed := remember(""), remember("\x00\x00\x00\x17")
+	v, k := testView(t), &scratch{}
+	const text, int4 = "SELECT count(*) FROM orders", "\x00\x00\x00\x17"
+	plain, typed := lookUp(v, k, text, ""), lookUp(v, k, text, int4)
 	if plain.Refusal != nil {
 		t.Fatalf("refused: %+v", plain.Refusal)
 	}
-	for _, c := range []struct {
-		types string
-		want  *judged
-	}{{"", plain}, {"\x00\x00\x00\x17", typed}, {"\x00\x00\x00\x19", nil}} {
-		key := append(append(append(scratch[:0], text...), 0), c.types...)
-		if got := v.known(key); got != c.want {
-			t.Errorf("types %q: another verdict", c.types)
-		}
+	if plain == typed || lookUp(v, k, text, "") != plain || lookUp(v, k, text, int4) != typed {
+		t.Error("verdicts of other parameter types are mixed up")
 	}
+	raw := []byte(text)
 	allocated := testing.AllocsPerRun(1000, func() {
-		key := append(append(scratch[:0], text...), 0)
-		if v.known(key) != plain {
+		k.set(raw, nil)
+		if v.known(k) != plain {
 			t.Fatal("not known")
 		}
 	})
 	if allocated != 0 {
 		t.Errorf("%v allocations", allocated)
+	}
+}
+
+// TestOtherConstants: a text that differs in constants only is not parsed again,
+// and the second time it costs no garbage either.
+func TestOtherConstants(t *testing.T) {
+	v, k := testView(t), &scratch{}
+	first := lookUp(v, k, "SELECT id FROM orders WHERE id = 1", "")
+	second := lookUp(v, k, "SELECT id FROM orders WHERE id = 4711", "")
+	if second.Like != &first.Judgement || second.Send != "SELECT id FROM orders WHERE id = 4711 LIMIT 1001" {
+		t.Errorf("second: like %p, send %q", second.Like, second.Send)
+	}
+	if lookUp(v, k, "SELECT id FROM orders WHERE id = 4711", "") != second {
+		t.Error("the second text was not remembered")
+	}
+	for _, text := range []string{
+		"SELECT id FROM orders WHERE id = 1 LIMIT 7", "SELECT id FROM orders WHERE id = 1.5", "SELECT id FROM orders WHERE id = '1'",
+		"SELECT id FROM orders WHERE id  = 1", "SELECT ssn FROM orders WHERE id = 1",
+	} {
+		if j := lookUp(v, k, text, ""); j.Like != nil {
+			t.Errorf("%q was taken for like %q", text, j.Like.Text)
+		}
+	}
+	if j := lookUp(v, k, "SELECT ssn FROM orders WHERE id = 2", ""); j.Like != nil || j.Refusal == nil {
+		t.Errorf("a refusal was taken over: %+v", j.Judgement)
+	}
+}
+
+// TestMemoryIsBounded: the older half is forgotten, and judged again.
+func TestMemoryIsBounded(t *testing.T) {
+	var m memory
+	for i := range 10 * generation {
+		m.add(fmt.Append(nil, i), &judged{})
+	}
+	if n := len(m.young) + len(m.old); n > 2*generation {
+		t.Errorf("%d verdicts are remembered", n)
+	}
+	if m.find(fmt.Append(nil, 10*generation-1)) == nil || m.find([]byte("0")) != nil {
+		t.Error("not the oldest were forgotten")
 	}
 }
 
@@ -58,14 +101,27 @@ func testView(tb testing.TB) *view {
 }
 
 func BenchmarkKnownText(b *testing.B) {
-	v := testView(b)
+	v, k := testView(b), &scratch{}
 	text := []byte("SELECT total FROM orders WHERE id = 7")
-	key := append(append([]byte(nil), text...), 0)
-	v.remember(key, v.judge(string(text), nil, sessionNames{}, statement.Limits{}))
+	lookUp(v, k, string(text), "")
 	b.ReportAllocs()
 	for b.Loop() {
-		if v.known(key) == nil {
+		k.set(text, nil)
+		if v.known(k) == nil {
 			b.Fatal("not known")
+		}
+	}
+}
+
+func BenchmarkOtherConstants(b *testing.B) {
+	v, k := testView(b), &scratch{}
+	lookUp(v, k, "SELECT total FROM orders WHERE id = 0", "")
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		if lookUp(v, k, fmt.Sprintf("SELECT total FROM orders WHERE id = %d", i), "").Like == nil && i < 1_000_000_000 {
+			b.Fatal("judged anew")
 		}
 	}
 }

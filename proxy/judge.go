@@ -21,12 +21,18 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 	if err != nil || !ok {
 		return nil, err
 	}
-	x.types = append(append(append(x.types[:0], text...), 0), types...)
+	x.keys.set(text, types)
 	// while a ROLLBACK can bring back a former search_path, verdicts depend on it
 	settledPath := len(x.path.former) == 0
-	if j := x.view.known(x.types); j != nil && settledPath {
-		x.server.counters.known.Add(1)
-		return j, nil
+	if settledPath {
+		j := x.view.known(&x.keys)
+		if j == nil {
+			j = x.view.like(&x.keys, text, types)
+		}
+		if j != nil {
+			x.server.counters.known.Add(1)
+			return j, nil
+		}
 	}
 	j := x.decide(string(text), types)
 	if j.Refusal != nil && unresolved(j.Refusal.Rule) {
@@ -44,7 +50,7 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 	}
 	j = x.answerItself(j)
 	if !j.touch.named && settledPath {
-		x.view.remember(x.types, j)
+		x.view.remember(&x.keys, j)
 	}
 	return j, nil
 }
@@ -118,12 +124,13 @@ func (x *session) refreshStatement(p *prepared) *statement.Refusal {
 	if p.judged.view == x.view {
 		return p.judged.Refusal
 	}
-	key := append(append([]byte(p.judged.Text), 0), p.judged.types...)
-	j := x.view.known(key)
+	types := []byte(p.judged.types)
+	x.keys.set([]byte(p.judged.Text), types)
+	j := x.view.known(&x.keys)
 	if j == nil {
-		j = x.decide(p.judged.Text, []byte(p.judged.types))
+		j = x.decide(p.judged.Text, types)
 		if !j.touch.named {
-			x.view.remember(key, j)
+			x.view.remember(&x.keys, j)
 		}
 	}
 	if j.Refusal == nil {

@@ -38,9 +38,9 @@ type session struct {
 	helpers  sync.WaitGroup // goroutines that interrupt
 
 	// fromClient's own
-	toServer []byte // bytes for the server, not yet written
-	types    []byte // scratch: text and parameter types of the statement being looked up
-	discard  bool   // the rest of the current message goes nowhere
+	toServer []byte  // bytes for the server, not yet written
+	keys     scratch // of the statement being looked up
+	discard  bool    // the rest of the current message goes nowhere
 
 	// fromServer's own
 	toClient []byte // bytes for the client, not yet written

@@ -32,6 +32,7 @@ type Judgement struct {
 	Risk    policy.Risk
 	Parts   []Part // one for each statement; one for a text that does not parse
 	Refusal *Refusal
+	Like    *Judgement // the judgement of a text that differs in constants only, which this one was taken from; nil if there is none
 }
 
 // Part is the judgement of one statement of the text.

@@ -90,7 +90,10 @@ func (l *loader) agentGroups(a *Agent, groups []strictyaml.Located[string]) {
 
 func (l *loader) searchPath(a *Agent, path []strictyaml.Located[string]) {
 	if len(path) == 0 {
-		a.SearchPath = []string{"public"}
+		// an observed agent keeps the path that its login has on the server
+		if a.Access != Observe {
+			a.SearchPath = []string{"public"}
+		}
 		return
 	}
 	for _, s := range path {

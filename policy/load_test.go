@@ -3,6 +3,7 @@ package policy_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,5 +142,26 @@ rules:
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestDefaultPath: an agent that is held to a policy looks names up in public
+// unless told otherwise; one that is only observed keeps its login's path.
+func TestDefaultPath(t *testing.T) {
+	set, err := policy.Load("policy.yaml", []byte(`
+version: 1
+agents:
+  held: {password: secret:a, databases: {shop: reader}, access: read_only}
+  watched: {password: secret:a, databases: {shop: writer}, access: observe}
+  told: {password: secret:a, databases: {shop: writer}, access: observe, search_path: [app]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"held": "[public]", "watched": "[]", "told": "[app]"} {
+		agent, _ := set.Agent(name)
+		if got := fmt.Sprint(agent.SearchPath); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
 	}
 }

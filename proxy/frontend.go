@@ -133,9 +133,7 @@ func (x *session) take(ctx context.Context, p *wire.Piece) (stop bool, err error
 	case wire.Flush, wire.CopyData:
 		x.toServer = append(x.toServer, p.Raw...)
 	case wire.FunctionCall:
-		x.discard = true
-		x.refuseQuery(&statement.Refusal{Rule: "function-call", SQLSTATE: "42501",
-			Message: "the FunctionCall message is not allowed", Hint: "Call the function in a SELECT."}, nil)
+		return false, x.functionCall(ctx, p)
 	case wire.Terminate:
 		return true, nil
 	}

@@ -74,7 +74,7 @@ func (x *session) failed(reply wire.Reply, code string) {
 		op.sqlstate = code
 		x.undo(reply.Entry, op)
 		switch {
-		case reply.Entry.Kind == wire.Query:
+		case reply.Entry.Kind == wire.Query, reply.Entry.Kind == wire.FunctionCall:
 			// recorded with its ReadyForQuery
 		case op.portal != nil:
 			if reply.Entry.Kind == wire.Execute {
@@ -180,13 +180,14 @@ func (x *session) internal(p *wire.Piece, op *operation) error {
 }
 
 // setting passes a ParameterStatus on, unless the server has come to read texts
-// in another way than they are judged.
+// in another way than they are judged. Where nothing is refused whatever the
+// judgement (unsafe_passthrough), the session goes on.
 func (x *session) setting(p *wire.Piece) error {
 	name, value, err := wire.Setting(p.Body())
 	if err != nil {
 		return err
 	}
-	if err := lexerAgrees(map[string]string{string(name): string(value)}); err != nil {
+	if err := lexerAgrees(map[string]string{string(name): string(value)}); err != nil && !x.agent.UnsafePassthrough {
 		return err
 	}
 	x.pass(p)

@@ -171,7 +171,7 @@ func (x *session) adopt(ctx context.Context) error {
 	switch {
 	case !ok:
 		return agentGone(x.agent.Name)
-	case agent.Access != x.agent.Access || agent.Databases[x.database] != x.role:
+	case agent.Access != x.agent.Access || agent.UnsafePassthrough != x.agent.UnsafePassthrough || agent.Databases[x.database] != x.role:
 		return &refusal{sqlstate: "57P01", rule: "agents",
 			message: fmt.Sprintf("the policy has changed the access of agent %q: connect again", x.agent.Name)}
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // Entry is a client message whose replies are still owed.
 type Entry struct {
-	Kind     byte   // Query, Parse, Bind, Describe, Execute, Close or Sync
+	Kind     byte   // Query, FunctionCall, Parse, Bind, Describe, Execute, Close or Sync
 	What     byte   // of Describe and Close: 'S' statement, 'P' portal
 	Internal bool   // the proxy's own message: the client must not see its replies
 	CopyIn   bool   // may turn into COPY FROM STDIN
@@ -22,6 +22,7 @@ const (
 	atStart   step = iota
 	inRows         // RowDescription or, of Execute, a row came: rows may follow
 	described      // ParameterDescription came
+	returned       // FunctionCallResponse came
 	copyingOut
 	copyingIn
 	failed // ErrorResponse came, only ReadyForQuery can follow
@@ -176,6 +177,9 @@ func (f *Flow) Reply(kind byte, body []byte) (Reply, error) {
 		done, ok = describeReply(e, kind)
 	case Execute:
 		done, ok = f.executeReply(e, kind)
+	case FunctionCall:
+		ok = kind == FunctionCallResponse && e.step == atStart
+		e.step = returned
 	}
 	if !ok {
 		return Reply{}, violation("server sent message type %q in answer to %q", kind, e.Kind)
@@ -298,7 +302,7 @@ func (f *Flow) failure(e *Entry) Reply {
 	if e.step != copyingIn {
 		f.eaten = nil
 	}
-	if e.Kind == Query {
+	if e.Kind == Query || e.Kind == FunctionCall {
 		e.step = failed
 		return Reply{Entry: e}
 	}
@@ -334,7 +338,15 @@ func (f *Flow) ready(e *Entry, body []byte) (Reply, error) {
 // finished says whether ReadyForQuery may come next. To a Query the server sends
 // at least one other answer, if only that it was empty.
 func (e *Entry) finished() bool {
-	return e.Kind == Sync || e.Kind == Query && (e.step == failed || e.step == atStart && e.Index > 0)
+	switch e.Kind {
+	case Sync:
+		return true
+	case Query:
+		return e.step == failed || e.step == atStart && e.Index > 0
+	case FunctionCall:
+		return e.step == failed || e.step == returned
+	}
+	return false
 }
 
 // SkipToSync makes the client's messages go nowhere up to its next Sync, as

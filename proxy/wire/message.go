@@ -35,6 +35,7 @@ const (
 	CopyInResponse       = 'G'
 	CopyOutResponse      = 'H'
 	EmptyQueryResponse   = 'I'
+	FunctionCallResponse = 'V'
 	NoData               = 'n'
 	NoticeResponse       = 'N'
 	ParameterStatus      = 'S'
@@ -186,6 +187,20 @@ func DecodeExecute(body []byte) (portal []byte, max uint32, err error) {
 		return nil, 0, malformed("Execute")
 	}
 	return portal, max, nil
+}
+
+// oidSize is the length of an OID in a message.
+const oidSize = 4
+
+// DecodeFunctionCall reads the beginning of a FunctionCall body: the function's
+// OID. Its arguments are not looked at.
+func DecodeFunctionCall(body []byte) (function uint32, err error) {
+	c := read(body)
+	function = c.uint32()
+	if !c.ok {
+		return 0, malformed("FunctionCall")
+	}
+	return function, nil
 }
 
 // Field is what RowDescription says of one column.

@@ -121,7 +121,9 @@ func (s *Splitter) clientStart(kind byte, length int) (start int, tooLong bool, 
 			return length, false, nil
 		}
 		return 2 * (NameLimit + 1), false, nil
-	case CopyData, FunctionCall:
+	case FunctionCall:
+		return min(length, oidSize), false, nil
+	case CopyData:
 		return 0, false, nil
 	case Describe, Execute, Close, CopyFail:
 		if length > smallMessage {
@@ -139,7 +141,7 @@ func (s *Splitter) clientStart(kind byte, length int) (start int, tooLong bool, 
 
 func (s *Splitter) serverStart(kind byte, length int) (int, error) {
 	switch kind {
-	case DataRow, CopyData:
+	case DataRow, CopyData, FunctionCallResponse:
 		return 0, nil
 	case ParseComplete, BindComplete, CloseComplete, EmptyQueryResponse, NoData, PortalSuspended, CopyDone:
 		if length != 0 {

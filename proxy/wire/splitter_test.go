@@ -55,7 +55,6 @@ func TestSplitterRefuses(t *testing.T) {
 		{"authentication after start-up", server, head('R', 8), of('S', "a\x00b\x00")},
 		{"a key after start-up", server, head('K', 12), of('A', "\x00\x00\x00\x01a\x00\x00")},
 		{"COPY of both ways, which is for replication", server, head('W', 7), of('H', "\x00\x00\x00")},
-		{"an answer to FunctionCall", server, head('V', 8), of('I', "")},
 
 		{"Sync with a body", client, head('S', 5), of('S', "")},
 		{"Flush with a body", client, head('H', 8), of('H', "")},
@@ -120,6 +119,8 @@ func TestNeed(t *testing.T) {
 		{false, of('B', name+name+strings.Repeat("v", 9_872)), []int{5, 10_005}},
 		{false, of('B', name+name+strings.Repeat("v", 9_873)), []int{5, 133}}, // two names of 63 bytes
 		{false, of('d', "data"), []int{5}},
+		{false, of('F', "\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00"), []int{5, 9}}, // the function's OID
+		{false, of('F', "\x00\x00"), []int{5, 7}},
 		{false, of('P', "p\x00"+strings.Repeat("x", 12_000)), []int{5, 69}}, // too long: a name of 63 bytes
 		{true, of('D', "data"), []int{5}},
 		{true, of('T', "\x00\x00"), []int{5, 7}},

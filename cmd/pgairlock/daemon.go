@@ -25,24 +25,21 @@ import (
 
 // daemon is a running proxy with everything it is made of.
 type daemon struct {
-	config    *config.Config
-	secrets   *secret.Store
-	log       zerolog.Logger
-	logs      *secret.Writer
-	audit     *audit.Log
-	recorder  *recorder
-	server    *proxy.Server
-	listeners []net.Listener
-	force     atomic.Pointer[forced]
-	seen      string // what the watched files looked like when they were last read
+	config     *config.Config
+	secrets    *secret.Store
+	log        zerolog.Logger
+	logs       *secret.Writer
+	audit      *audit.Log
+	recorder   *recorder
+	server     *proxy.Server
+	listeners  []net.Listener
+	operations *operations
+	force      atomic.Pointer[forced]
+	seen       string // what the watched files looked like when they were last read
 }
 
-const (
-	// drainLimit is how long open transactions may go on when the proxy stops.
-	drainLimit = 5 * time.Second
-	// closeLimit is how long records may take to reach the disk after that.
-	closeLimit = 10 * time.Second
-)
+// closeLimit is how long records may take to reach the disk at the end.
+const closeLimit = 10 * time.Second
 
 // open puts a proxy together from its configuration file. It listens when open
 // returns, and serves with run. An error has no secret in it.
@@ -89,9 +86,12 @@ func (d *daemon) assemble(ctx context.Context) error {
 	d.recorder = newRecorder(d.audit, d.config.Audit.Sync)
 	d.server, err = proxy.New(proxy.Options{
 		Databases: databases, TLS: tlsConfig, RequireTLS: d.config.TLS != nil && d.config.TLS.Required,
-		DrainTimeout: drainLimit, Recorder: d.recorder, Log: d.log, Redact: d.secrets.Redactor().Redact,
+		DrainTimeout: d.config.Drain, Recorder: d.recorder, Log: d.log, Redact: d.secrets.Redactor().Redact,
 	})
 	if err != nil {
+		return err
+	}
+	if err := d.openOperations(ctx); err != nil {
 		return err
 	}
 	d.seen = d.watched()
@@ -102,10 +102,25 @@ func (d *daemon) assemble(ctx context.Context) error {
 	if err := d.enforce(next); err != nil {
 		return err
 	}
-	if d.listeners, err = listen(ctx, d.config.Listen); err != nil {
+	if err := d.listen(ctx); err != nil {
 		return err
 	}
 	return d.announce(ctx)
+}
+
+// listen takes the listeners that were opened for the process, or opens those of
+// the configuration.
+func (d *daemon) listen(ctx context.Context) error {
+	var err error
+	if d.listeners, err = inherited(os.Getenv, os.Getpid(), firstInherited); err != nil {
+		return err
+	}
+	if len(d.listeners) > 0 {
+		d.log.Info().Strs("listen", d.addresses()).Msg("the service manager opened the sockets: listen in the configuration is not used")
+		return nil
+	}
+	d.listeners, err = listen(ctx, d.config.Listen)
+	return err
 }
 
 func (d *daemon) openAudit() error {
@@ -226,24 +241,18 @@ func (d *daemon) run(ctx context.Context) error {
 	defer cancel()
 	var helpers sync.WaitGroup
 	helpers.Go(func() { d.watch(ctx) })
-	helpers.Go(func() { d.tryUpstreams(ctx) })
+	helpers.Go(func() { d.probe(ctx) })
+	helpers.Go(func() { d.tellManager(ctx) })
+	stop := d.serveOperations()
 	err := d.server.Serve(ctx, d.listeners...)
 	cancel()
 	helpers.Wait()
+	stop()
 	reason := "told to stop"
 	if err != nil {
 		reason = err.Error()
 	}
 	return d.redacted(errors.Join(err, d.close(reason)))
-}
-
-// tryUpstreams tells early what agents would find out later: which servers
-// can't be reached, and which logins not be used.
-func (d *daemon) tryUpstreams(ctx context.Context) {
-	faults := d.server.Prepare(ctx)
-	for _, where := range sortedKeys(faults) {
-		d.log.Error().Str("database", where).Str("error", d.redacted(faults[where]).Error()).Msg("upstream can't be used now")
-	}
 }
 
 // close lets go of what open took, as far as it came.
@@ -253,6 +262,9 @@ func (d *daemon) close(reason string) error {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if d.operations != nil {
+		errs = append(errs, d.operations.close())
 	}
 	if d.audit != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -52,14 +53,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(path); err == nil {
-		dialer := net.Dialer{Timeout: time.Second}
-		if conn, err := dialer.DialContext(ctx, "unix", path); err == nil {
-			return nil, errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
+	if err := removeDead(ctx, path); err != nil {
+		return nil, err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
@@ -70,6 +65,24 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// removeDead removes a socket that nobody listens on.
+func removeDead(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is no socket", path)
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	if conn, err := dialer.DialContext(ctx, "unix", path); err == nil {
+		return errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
+	}
+	return os.Remove(path)
 }
 
 // serverTLS loads certificates; nil for connections that are not encrypted.

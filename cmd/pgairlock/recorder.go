@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pgairlock/pgairlock/audit"
+	"github.com/pgairlock/pgairlock/internal/metrics"
 	"github.com/pgairlock/pgairlock/policy"
 	"github.com/pgairlock/pgairlock/policy/statement"
 	"github.com/pgairlock/pgairlock/proxy"
@@ -15,10 +16,11 @@ import (
 
 // recorder writes what the proxy tells into the audit log.
 type recorder struct {
-	log    *audit.Log
-	sync   []policy.Risk // levels whose intents have to be on disk
-	ids    *audit.IDs
-	prints fingerprints
+	log     *audit.Log
+	sync    []policy.Risk // levels whose intents have to be on disk
+	ids     *audit.IDs
+	prints  fingerprints
+	metrics *metrics.Metrics // nil: nobody counts
 
 	mu       sync.Mutex
 	sessions map[string]*tally
@@ -80,6 +82,9 @@ func (r *recorder) Session(ctx context.Context, s proxy.SessionRecord) error {
 	case "session_end":
 		r.finish(s)
 		return nil
+	}
+	if r.metrics != nil {
+		r.metrics.Login(s.SQLSTATE)
 	}
 	return r.log.Write(ctx, &audit.LoginRefused{
 		Agent: s.Agent, Client: s.Address, Application: s.Program, Database: s.Database, Reason: s.Reason, SQLSTATE: s.SQLSTATE,
@@ -185,7 +190,11 @@ func (p *place) Write(s *proxy.StatementRecord) {
 		p.sequence = p.recorder.number(s)
 	}
 	p.recorder.add(s)
-	p.slot.Write(p.recorder.event(p, s))
+	e := p.recorder.event(p, s)
+	if m := p.recorder.metrics; m != nil {
+		m.Statement(e)
+	}
+	p.slot.Write(e)
 }
 
 // Release gives the place back. What was announced is said not to have

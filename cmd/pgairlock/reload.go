@@ -21,6 +21,7 @@ import (
 type forced struct {
 	set     *policy.Set
 	secrets map[string]string // values by name
+	since   time.Time
 }
 
 // watchEvery is how often the watched files are looked at.
@@ -46,7 +47,7 @@ func (d *daemon) prepare() (*forced, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &forced{set: set, secrets: make(map[string]string)}
+	next := &forced{set: set, since: time.Now(), secrets: make(map[string]string)}
 	for _, name := range d.secrets.Names() {
 		s, err := d.secrets.Get(name)
 		if err != nil {
@@ -133,6 +134,7 @@ func (d *daemon) reload(ctx context.Context, cause string) {
 	if next != nil {
 		event.After = next.set.Digest
 	}
+	d.operations.reloaded(cause, d.redacted(err))
 	if err != nil {
 		event.Error = err.Error()
 		for _, line := range strings.Split(err.Error(), "\n") {

@@ -99,7 +99,7 @@ func newRoot(c *console) *cobra.Command {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(c), newCheck(c), newTest(c), newExplain(c), newDoctor(c), newCatalog(c), newAudit(c), newDemo(c), newVersion(c))
+	root.AddCommand(newServe(c), newCheck(c), newTest(c), newExplain(c), newDoctor(c), newStatus(c), newCatalog(c), newAudit(c), newDemo(c), newVersion(c))
 	return root
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/pgairlock/pgairlock/internal/config"
 	"github.com/pgairlock/pgairlock/internal/secret"
 	"github.com/pgairlock/pgairlock/internal/strictyaml"
-	"github.com/pgairlock/pgairlock/policy/statement"
 	"github.com/pgairlock/pgairlock/proxy"
 )
 
@@ -83,7 +82,7 @@ func (d *daemon) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.recorder = newRecorder(d.audit, d.config.Audit.Sync)
+	d.recorder = newRecorder(d.audit, d.config.Audit)
 	d.server, err = proxy.New(proxy.Options{
 		Databases: databases, TLS: tlsConfig, RequireTLS: d.config.TLS != nil && d.config.TLS.Required,
 		DrainTimeout: d.config.Drain, Recorder: d.recorder, Log: d.log, Redact: d.secrets.Redactor().Redact,
@@ -130,7 +129,7 @@ func (d *daemon) openAudit() error {
 		Logger: func(err error) { d.log.Error().Err(err).Msg("audit") },
 	}
 	if a.RedactLiterals {
-		o.Literals = statement.WithoutLiterals
+		o.Literals = (&redacted{}).text
 	}
 	if a.CheckpointKey != "" {
 		key, err := d.secrets.Get(a.CheckpointKey)

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pgairlock/pgairlock/audit"
+	"github.com/pgairlock/pgairlock/internal/config"
 	"github.com/pgairlock/pgairlock/internal/metrics"
 	"github.com/pgairlock/pgairlock/policy"
-	"github.com/pgairlock/pgairlock/policy/statement"
 	"github.com/pgairlock/pgairlock/proxy"
 )
 
@@ -19,7 +18,8 @@ type recorder struct {
 	log     *audit.Log
 	sync    []policy.Risk // levels whose intents have to be on disk
 	ids     *audit.IDs
-	prints  fingerprints
+	about   aspectCache
+	full    bool             // texts are recorded with their literals
 	metrics *metrics.Metrics // nil: nobody counts
 
 	mu       sync.Mutex
@@ -36,8 +36,8 @@ type tally struct {
 	rows, bytes        int64
 }
 
-func newRecorder(log *audit.Log, sync []policy.Risk) *recorder {
-	return &recorder{log: log, sync: sync, ids: audit.NewIDs(time.Now), sessions: map[string]*tally{}}
+func newRecorder(log *audit.Log, c config.Audit) *recorder {
+	return &recorder{log: log, sync: c.Sync, full: !c.RedactLiterals, ids: audit.NewIDs(time.Now), sessions: map[string]*tally{}}
 }
 
 // Reserve holds a place for a statement's record. An intent is in the log, and
@@ -217,13 +217,17 @@ func (r *recorder) event(p *place, s *proxy.StatementRecord) *audit.Statement {
 	verdict := policy.Allow
 	if j := s.Judgement; j != nil {
 		verdict = j.Verdict
-		e.Text, e.Risk, e.Fingerprint = j.Text, j.Risk.String(), r.prints.of(j.Text)
-		if j.Send != j.Text && s.Refusal == nil {
-			e.Sent = j.Send
+		shown, about := j, r.about.of(j)
+		if !r.full && j.Like != nil {
+			shown = j.Like // the same but for literals, which are not recorded
 		}
-		e.Kind, e.Rules, e.Relations = kinds(j), rules(j), relations(j)
-		if would := wouldHave(j); would > verdict {
-			e.WouldHave = would.String()
+		e.Text, e.Risk, e.Fingerprint = shown.Text, j.Risk.String(), about.fingerprint
+		if shown.Send != shown.Text && s.Refusal == nil {
+			e.Sent = shown.Send
+		}
+		e.Kind, e.Rules, e.Relations = about.kind, slices.Clip(about.rules), about.relations
+		if about.wouldHave > verdict {
+			e.WouldHave = about.wouldHave.String()
 		}
 	}
 	if s.Refusal != nil {
@@ -236,122 +240,4 @@ func (r *recorder) event(p *place, s *proxy.StatementRecord) *audit.Statement {
 	}
 	e.Verdict = verdict.String()
 	return e
-}
-
-// kinds names what the text's statements are, each once.
-func kinds(j *statement.Judgement) string {
-	var list []string
-	for i := range j.Parts {
-		list = appendNew(list, string(j.Parts[i].Facts.Kind))
-	}
-	return strings.Join(list, ", ")
-}
-
-func appendNew(list []string, word string) []string {
-	if slices.Contains(list, word) {
-		return list
-	}
-	return append(list, word)
-}
-
-// rules are those that matched with more than allow.
-func rules(j *statement.Judgement) []audit.Rule {
-	var list []audit.Rule
-	seen := map[audit.Rule]bool{}
-	for i := range j.Parts {
-		for _, reason := range j.Parts[i].Decision.Reasons {
-			rule := audit.Rule{ID: reason.Rule, Verdict: reason.Verdict.String(), Enforced: reason.Enforced, Source: reason.Source}
-			if reason.Verdict > policy.Allow && !seen[rule] {
-				seen[rule] = true
-				list = append(list, rule)
-			}
-		}
-	}
-	return list
-}
-
-// wouldHave is the verdict if every rule were enforced.
-func wouldHave(j *statement.Judgement) policy.Verdict {
-	worst := policy.Allow
-	for i := range j.Parts {
-		for _, reason := range j.Parts[i].Decision.Reasons {
-			worst = max(worst, reason.Verdict)
-		}
-	}
-	return worst
-}
-
-// relations are those that the text names, with all that is done to each.
-func relations(j *statement.Judgement) []audit.Relation {
-	var order []string
-	needs := map[string]policy.Privilege{}
-	for i := range j.Parts {
-		for _, use := range j.Parts[i].Facts.Relations {
-			if use.Relation == nil {
-				continue
-			}
-			name := use.Relation.String()
-			order = appendNew(order, name)
-			needs[name] |= use.Needs
-		}
-	}
-	var list []audit.Relation
-	for _, name := range order {
-		list = append(list, audit.Relation{Name: name, Needs: privileges(needs[name])})
-	}
-	return list
-}
-
-func privileges(p policy.Privilege) string {
-	var words []string
-	for _, one := range []struct {
-		bit  policy.Privilege
-		word string
-	}{
-		{policy.Read, "read"}, {policy.Insertion, "insert"}, {policy.Updating, "update"}, {policy.Deletion, "delete"},
-		{policy.Truncation, "truncate"}, {policy.Locking, "lock"},
-	} {
-		if p&one.bit != 0 {
-			words = append(words, one.word)
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// fingerprints remembers those of recent texts: computing one takes a parse.
-type fingerprints struct {
-	mu         sync.Mutex
-	young, old map[string]string
-}
-
-const (
-	manyPrints = 2048     // texts of a generation
-	longText   = 16 << 10 // bytes of a text that is not remembered
-)
-
-func (f *fingerprints) of(text string) string {
-	if known, ok := f.find(text); ok {
-		return known
-	}
-	id := statement.Fingerprint(text)
-	if len(text) > longText {
-		return id
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.young == nil || len(f.young) >= manyPrints {
-		f.old, f.young = f.young, make(map[string]string)
-	}
-	f.young[text] = id
-	return id
-}
-
-func (f *fingerprints) find(text string) (string, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if id, ok := f.young[text]; ok {
-		return id, true
-	}
-	id, ok := f.old[text]
-	return id, ok
 }

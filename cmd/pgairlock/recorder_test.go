@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pgairlock/pgairlock/internal/pgtest"
+	"github.com/pgairlock/pgairlock/policy/statement"
 )
 
 // Writes of an observed agent are announced before they run, and told of
@@ -46,18 +47,36 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-func TestFingerprintsAreRemembered(t *testing.T) {
-	var f fingerprints
-	one := f.of("SELECT 1")
-	if one == "" || f.of("SELECT 1") != one || f.of("SELECT 2") != one || f.of("SELECT a FROM b") == one {
-		t.Errorf("fingerprint of SELECT 1 is %q", one)
+func TestAspectsAreRemembered(t *testing.T) {
+	var c aspectCache
+	of := func(text string) (*statement.Judgement, *aspects) {
+		j := &statement.Judgement{Text: text}
+		return j, c.of(j)
 	}
-	for range manyPrints {
-		f.mu.Lock()
-		f.young[string(rune(len(f.young)))+"x"] = ""
-		f.mu.Unlock()
+	one, about := of("SELECT 1")
+	_, other := of("SELECT a FROM b")
+	if about.fingerprint == "" || c.of(one) != about || other.fingerprint == about.fingerprint {
+		t.Errorf("aspects of SELECT 1: %+v", about)
 	}
-	if known, ok := f.find("SELECT 1"); !ok || known != one {
-		t.Error("a text of the generation before is forgotten")
+	if c.of(&statement.Judgement{Text: "SELECT 2", Like: one}) != about {
+		t.Error("a text that differs in constants only has aspects of its own")
+	}
+	for range manyAspects {
+		of("")
+	}
+	if c.find(one) != about {
+		t.Error("a judgement of the generation before is forgotten")
+	}
+}
+
+func TestRedactedTextsAreRemembered(t *testing.T) {
+	var r redacted
+	for range 2 {
+		if got := r.text("SELECT 'secret'"); got != "SELECT '?'" {
+			t.Errorf("got %q", got)
+		}
+	}
+	if len(r.young) != 1 {
+		t.Errorf("%d texts are remembered", len(r.young))
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	liveSequences = 400
+	liveSequences = 300
 	liveSeed      = 20261201
 	liveLimit     = time.Minute // for all sequences
 )
@@ -41,7 +41,7 @@ func TestFlowAgainstServer(t *testing.T) {
 	}
 	t.Log(seen)
 	// the sequences must be worth the name
-	for _, what := range []string{"lost", "ignored", "1", "2", "3", "C", "D", "E", "G", "H", "I", "N", "T", "Z", "c", "d", "n", "s", "t"} {
+	for _, what := range []string{"lost", "ignored", "1", "2", "3", "C", "D", "E", "G", "H", "I", "N", "T", "V", "Z", "c", "d", "n", "s", "t"} {
 		if seen[what] < 20 {
 			t.Errorf("%q came only %d times", what, seen[what])
 		}
@@ -71,17 +71,21 @@ func describe(steps []step) string {
 	return out.String()
 }
 
-// liveTexts are statements of all kinds, good and bad, some of them only at
-// certain moments.
-var liveTexts = []string{
-	"SELECT 'k'", "SELECT i FROM generate_series(1, 5) i", "SELECT 1/(3-i) FROM generate_series(1, 5) i", "SELECT $1::int + 1",
-	"VALUES (1), (2)", "EXPLAIN SELECT 1", "", "-- nothing", "SELEC 1", "SELECT nowhere", "SELECT 1 WHERE false",
-	"INSERT INTO w VALUES (1, 'x') RETURNING a", "UPDATE w SET b = 'y'", "INSERT INTO u VALUES (1)", "CREATE TEMP TABLE x (i int)", "DROP TABLE IF EXISTS x",
-	"BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "ROLLBACK TO s", "SET application_name = 'live'", "RESET ALL", "DO $$ BEGIN RAISE NOTICE 'n'; END $$",
-	"LISTEN l", "NOTIFY l", "DECLARE cur CURSOR FOR VALUES (1), (2), (3)", "FETCH 2 FROM cur", "DEALLOCATE ALL", "DISCARD ALL",
-	"COPY w TO STDOUT", "COPY (SELECT 1/(3-i) FROM generate_series(1, 5) i) TO STDOUT",
-	"COPY w FROM STDIN", "COPY w (a) FROM STDIN", "COPY v FROM STDIN", "COPY nowhere FROM STDIN",
-}
+// Statements that work at any time, and statements that fail, or do at certain
+// moments, or change what the following ones come to.
+var (
+	plainTexts = []string{
+		"SELECT 'k'", "SELECT i FROM generate_series(1, 5) i", "VALUES (1), (2)", "EXPLAIN SELECT 1", "", "-- nothing", "SELECT 1 WHERE false",
+		"INSERT INTO w VALUES (1, 'x') RETURNING a", "UPDATE w SET b = 'y'", "DROP TABLE IF EXISTS x", "SET application_name = 'live'", "RESET ALL",
+		"DO $$ BEGIN RAISE NOTICE 'n'; END $$", "LISTEN l", "NOTIFY l", "COPY w TO STDOUT", "COPY w FROM STDIN", "COPY w (a) FROM STDIN",
+	}
+	oddTexts = []string{
+		"SELECT $1::int + 1", "SELECT 1/(3-i) FROM generate_series(1, 5) i", "SELEC 1", "SELECT nowhere", "INSERT INTO u VALUES (1)",
+		"CREATE TEMP TABLE x (i int)", "BEGIN", "BEGIN", "COMMIT", "ROLLBACK", "ROLLBACK", "SAVEPOINT s", "ROLLBACK TO s",
+		"DECLARE cur CURSOR FOR VALUES (1), (2), (3)", "FETCH 2 FROM cur", "DEALLOCATE ALL", "DISCARD ALL",
+		"COPY (SELECT 1/(3-i) FROM generate_series(1, 5) i) TO STDOUT", "COPY v FROM STDIN", "COPY nowhere FROM STDIN",
+	}
+)
 
 // liveSetup makes what the texts speak of.
 const liveSetup = `
@@ -111,6 +115,8 @@ func (g *generator) sequence() []step {
 			g.series()
 		case n < 11:
 			g.query()
+		case n == 11 && g.IntN(2) == 0: // int4pl, and no function
+			g.add(pick(g, `FunctionCall 177 () ("1" "2") 0`, `FunctionCall 177 () ("1" "2") 0`, `FunctionCall 1 () () 0`))
 		case n < 14:
 			g.add("Sync")
 		case n < 17:
@@ -128,6 +134,13 @@ func (g *generator) sequence() []step {
 
 func pick(g *generator, of ...string) string { return of[g.IntN(len(of))] }
 
+func (g *generator) sql() string {
+	if g.IntN(3) == 0 {
+		return pick(g, oddTexts...)
+	}
+	return pick(g, plainTexts...)
+}
+
 func (g *generator) add(text string) {
 	raw := message(text)
 	g.steps = append(g.steps, step{text: text, raw: raw, kind: raw[0]})
@@ -135,7 +148,10 @@ func (g *generator) add(text string) {
 
 // series sends a statement by all its steps, mostly.
 func (g *generator) series() {
-	statement, portal := pick(g, "", "", "s1", "s2"), pick(g, "", "", "p1", "p2")
+	statement, portal := pick(g, "", "", "", "s1", "s2"), pick(g, "", "", "", "p1", "p2")
+	if statement != "" && g.IntN(2) == 0 {
+		g.add(fmt.Sprintf("Close S %q", statement))
+	}
 	g.parse(statement)
 	if g.IntN(3) == 0 {
 		g.add(fmt.Sprintf("Describe S %q", statement))
@@ -172,15 +188,18 @@ func (g *generator) one() {
 }
 
 func (g *generator) parse(name string) {
-	text := pick(g, liveTexts...)
+	text := g.sql()
 	g.statements[name] = g.statements[name] || readsCopy([]byte(text))
 	g.add(fmt.Sprintf("Parse %q %q ()", name, text))
 }
 
 func (g *generator) bind(portal, statement string) {
 	g.portals[portal] = g.portals[portal] || g.statements[statement]
-	// too many or too few values and odd formats are errors
-	g.add(fmt.Sprintf("Bind %q %q () %s %s", portal, statement, pick(g, "()", "()", "()", "()", `("7")`, `("x")`), pick(g, "()", "()", "(0)", "(1)", "(7)")))
+	values, formats := "()", pick(g, "()", "(0)")
+	if g.IntN(6) == 0 { // mostly too many values or formats
+		values, formats = pick(g, "()", `("7")`, `("x")`), pick(g, "(1)", "(7)")
+	}
+	g.add(fmt.Sprintf("Bind %q %q () %s %s", portal, statement, values, formats))
 }
 
 func (g *generator) execute(portal string) {
@@ -193,7 +212,7 @@ func (g *generator) execute(portal string) {
 func (g *generator) query() {
 	var texts []string
 	for range 1 + g.IntN(3)*g.IntN(2) {
-		texts = append(texts, pick(g, liveTexts...))
+		texts = append(texts, g.sql())
 	}
 	g.add(fmt.Sprintf("Query %q", strings.Join(texts, ";\n")))
 	for _, text := range texts {
@@ -290,7 +309,7 @@ func (l *live) oneByOne(steps []step) ([]answer, error) {
 		default:
 			switch {
 			case skipping:
-			case s.kind == wire.Query:
+			case s.kind == wire.Query || s.kind == wire.FunctionCall:
 				ends = "ZG"
 			case s.kind == wire.Execute:
 				ends = "CEIsG"
@@ -308,7 +327,7 @@ func (l *live) oneByOne(steps []step) ([]answer, error) {
 			case wire.CopyInResponse:
 				copying = owner
 			case wire.ErrorResponse:
-				skipping = steps[owner].kind != wire.Query && steps[owner].kind != wire.Sync
+				skipping = strings.IndexByte("QFS", steps[owner].kind) < 0
 			}
 		}
 		s.after = len(all)
@@ -334,7 +353,7 @@ func (l *live) ask(s *step, ends string) ([]byte, error) {
 			fences = 2
 		}
 		ends = "E"
-	case ends != "" && s.kind != wire.Query && s.kind != wire.Sync:
+	case ends != "" && strings.IndexByte("QFS", s.kind) < 0:
 		out = append(out, message("Flush")...)
 	}
 	if err := l.send(out); err != nil || ends == "" {
@@ -477,7 +496,7 @@ func (p *piped) end() error {
 		return fmt.Errorf("at the end %d are pending, at rest %t, copying %t, skipping %t", f.Pending(), f.AtRest(), f.Copying(), f.Skipping())
 	}
 	for i, s := range p.steps {
-		if p.fate[i] == "" && strings.IndexByte("QPBDEC", s.kind) >= 0 {
+		if p.fate[i] == "" && strings.IndexByte("QFPBDEC", s.kind) >= 0 {
 			return fmt.Errorf("nobody knows what became of step %d", i)
 		}
 	}

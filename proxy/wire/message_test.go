@@ -39,6 +39,10 @@ var decoders = map[string]func(body []byte) (string, error){
 		portal, most, err := wire.DecodeExecute(b)
 		return string(portal) + "|" + string(rune('0'+most)), err
 	},
+	"FunctionCall": func(b []byte) (string, error) {
+		function, err := wire.DecodeFunctionCall(b)
+		return string(rune('0' + function)), err
+	},
 	"RowDescription": func(b []byte) (string, error) {
 		var names []string
 		err := wire.EachField(b, func(f wire.Field) bool { names = append(names, string(f.Name)); return true })
@@ -70,6 +74,8 @@ func TestDecode(t *testing.T) {
 		{"Target", "Ss\x00", "S|s", []string{"", "S", "Ss", "xs\x00", "\x00s\x00", "Ss\x00\x00", "Ss\x00P\x00"}},
 		{"Target", "P\x00", "P|", []string{"p\x00"}},
 		{"Execute", "p\x00\x00\x00\x00\x05", "p|5", []string{"", "p", "p\x00", "p\x00\x00\x00\x05", "p\x00\x00\x00\x00\x05\x00"}},
+		{"FunctionCall", "\x00\x00\x00\x05", "5", []string{"", "\x00\x00\x05"}},
+		{"FunctionCall", "\x00\x00\x00\x05\x00\x00\x00", "5", []string{"\x00"}}, // the rest is not looked at
 		{"RowDescription", "\x00\x02a\x00" + field + "b c\x00" + field, "a|b c", []string{
 			"", "\x00", "\x00\x02a\x00" + field, "\x00\x01a\x00" + field + "\x00", "\x00\x01a\x00" + field[1:], "\x00\x01a", "\xff\xffa\x00" + field}},
 		{"RowDescription", "\x00\x00", "", []string{"\x00\x00\x00"}},

@@ -194,6 +194,7 @@ func TestHugeMessagesComeInPieces(t *testing.T) {
 		{wire.Query, false, slices.Concat(value, []byte{0})},
 		{wire.Parse, false, slices.Concat([]byte{0}, value, []byte{0, 0, 0})},
 		{wire.FunctionCall, false, value},
+		{wire.FunctionCallResponse, true, slices.Concat(row[2:], value)},
 	} {
 		t.Run(fmt.Sprintf("%c server %t", c.kind, c.server), func(t *testing.T) {
 			s := wire.NewFrontend(wire.DefaultLimits())

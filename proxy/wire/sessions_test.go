@@ -140,11 +140,13 @@ try (Connection c = DriverManager.getConnection(url)) {
 	{"raw-copy", "By hand: COPY in the extended protocol, Sync and Flush during COPY, failures by either side.", []int{15, 18}, raw(rawCopy)},
 	{"raw-copy-ahead", "By hand: COPY data sent ahead of its CopyInResponse.", []int{15}, raw(rawCopyAhead)},
 	{"raw-sync-ahead", "By hand: Sync sent ahead of a COPY. The server ignores it, unless the COPY fails before it reads.", []int{15}, raw(rawSyncAhead)},
+	{"raw-function", "By hand: FunctionCall, with an error and in a series.", []int{15}, raw(rawFunction)},
+	{"raw-timeout", "By hand: statement_timeout runs on between the messages of a series, and strikes with the next message: here with Flush.", []int{15}, raw(rawTimeout)},
 	{"raw-fatal", "By hand: the session ends with FATAL in the middle of a statement.", []int{15}, raw(rawFatal)},
 }
 
-// A script for raw has a message a line, and "wait NAME" or "wait N NAME" for
-// that many server messages.
+// A script for raw has a message a line, "wait NAME" or "wait N NAME" for that
+// many server messages, and "pause" for half a second.
 
 const rawFlush = `
 Parse "a" "SELECT id, note FROM t WHERE id > $1" ()
@@ -396,6 +398,41 @@ Query "SELECT 3"
 wait 3 ReadyForQuery
 Terminate`
 
+const rawFunction = `
+FunctionCall 177 (1) ("\x00\x00\x00\x01" "\x00\x00\x00\x02") 1
+wait ReadyForQuery
+FunctionCall 1 () () 0
+FunctionCall 177 () ("3" "4") 0
+wait 2 ReadyForQuery
+Parse "" "SELEC 1" ()
+FunctionCall 177 () ("3" "4") 0
+Sync
+wait ReadyForQuery
+Terminate`
+
+const rawTimeout = `
+Query "SET statement_timeout = 200"
+wait ReadyForQuery
+Parse "a" "SELECT 1" ()
+Flush
+wait ParseComplete
+pause
+Flush
+wait ErrorResponse
+Bind "" "a" () () ()
+Execute "" 0
+Sync
+wait ReadyForQuery
+Parse "b" "SELECT 1" ()
+Flush
+wait ParseComplete
+pause
+Sync
+wait ReadyForQuery
+Query "SELECT 2"
+wait ReadyForQuery
+Terminate`
+
 const rawFatal = `
 Query "SELECT 1"
 wait ReadyForQuery
@@ -552,7 +589,9 @@ func raw(script string) func(context.Context, target, target) error {
 			if line == "" {
 				continue
 			}
-			if what, ok := strings.CutPrefix(line, "wait "); ok {
+			if line == "pause" {
+				time.Sleep(500 * time.Millisecond)
+			} else if what, ok := strings.CutPrefix(line, "wait "); ok {
 				err = await(conn, what)
 			} else {
 				_, err = conn.Write(message(line))

@@ -1,9 +1,6 @@
 package catalog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -87,12 +84,7 @@ func New(d Data) (*Catalog, error) {
 	for _, k := range d.Casts {
 		c.casts[[2]OID{k.Source, k.Target}] = k
 	}
-	text, err := json.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("catalog: %w", err)
-	}
-	sum := sha256.Sum256(text)
-	c.digest = hex.EncodeToString(sum[:])
+	c.digest = digest(&c.data)
 	return c, nil
 }
 
@@ -117,7 +109,7 @@ func (c *Catalog) signature(f *Function) string {
 // Data returns what the catalog was built from; the caller must not change it.
 func (c *Catalog) Data() *Data { return &c.data }
 
-// Digest identifies the content (hex SHA-256 of its JSON).
+// Digest identifies the content.
 func (c *Catalog) Digest() string { return c.digest }
 
 // ServerVersion is server_version_num.

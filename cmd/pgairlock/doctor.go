@@ -23,7 +23,7 @@ func newDoctor(c *console) *cobra.Command {
 		Short: "Tell what a login could do if nothing stood before the server",
 		Long: "doctor looks at a login that agents are to be given and at its server: what it could do there beyond reading, with\n" +
 			"the SQL that takes each away, and settings that matter. It reads catalogs and changes nothing.\n\n" +
-			"Exit codes: 0 the login can't write; 1 it can, or the server can't be reached; 2 wrong arguments.",
+			"Exit codes: 0 the login can't change tables or other objects; 1 it can, or the server can't be reached; 2 wrong arguments.",
 		Example: "  PGPASSWORD=… pgairlock doctor --dsn 'host=db1 dbname=shop user=airlock_reader'\n  pgairlock doctor --dsn service=shop --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -143,40 +143,75 @@ func serverSymptoms(f map[string]string, remote bool) []symptom {
 
 func (d *diagnosis) print(c *console, asJSON bool) error {
 	var out bytes.Buffer
-	writes := 0
-	fmt.Fprintf(&out, "login %s, database %s, %s\n", d.Login, d.Database, d.Server)
-	for _, severity := range []string{sevWrites, sevWarning, sevNote} {
-		for _, s := range d.Findings {
-			if s.Severity != severity {
-				continue
-			}
-			what := s.Text
-			if s.Kind == "server" {
-				what = s.Object + " " + s.Text
-			}
-			fmt.Fprintf(&out, "%-8s %s\n", severity, what)
-			if s.Mend != "" {
-				fmt.Fprintf(&out, "         mend: %s\n", s.Mend)
-			}
-			if severity == sevWrites {
-				writes++
-			}
-		}
-	}
-	if writes == 0 {
-		fmt.Fprintf(&out, "ok       %s can't write, whatever stands before the server\n", d.Login)
-	}
 	if asJSON {
-		out.Reset()
 		if err := json.NewEncoder(&out).Encode(d); err != nil {
 			return failed(err)
 		}
+	} else {
+		d.write(&out)
 	}
 	if _, err := c.out.Write(out.Bytes()); err != nil {
 		return failed(err)
 	}
-	if writes > 0 {
+	if d.count(sevWrites) > 0 {
 		return found()
 	}
 	return nil
+}
+
+func (d *diagnosis) count(severity string) int {
+	n := 0
+	for _, s := range d.Findings {
+		if s.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// write is for people. Built-ins that are open to everyone are one finding: a
+// stock server has a dozen.
+func (d *diagnosis) write(out *bytes.Buffer) {
+	fmt.Fprintf(out, "login %s, database %s, %s\n", d.Login, d.Database, d.Server)
+	for _, severity := range []string{sevWrites, sevWarning, sevNote} {
+		var open []symptom
+		for _, s := range d.Findings {
+			switch {
+			case s.Severity != severity:
+			case s.Kind == pgcatalog.PowerBuiltin:
+				open = append(open, s)
+			case s.Kind == "server":
+				tellFinding(out, severity, s.Object+" "+s.Text, s.Mend)
+			default:
+				tellFinding(out, severity, s.Text, s.Mend)
+			}
+		}
+		if len(open) == 1 {
+			tellFinding(out, severity, open[0].Text, open[0].Mend)
+		} else if len(open) > 1 {
+			var mend []string
+			for _, s := range open {
+				mend = append(mend, s.Mend)
+			}
+			tellFinding(out, severity, fmt.Sprintf("may call %d built-ins that write large objects or messages, even read-only, as everyone may", len(open)), mend...)
+		}
+	}
+	switch {
+	case d.count(sevWrites) > 0:
+	case d.count(sevWarning) > 0:
+		fmt.Fprintf(out, "ok       %s can't change tables or other objects; the warnings are worth mending\n", d.Login)
+	default:
+		fmt.Fprintf(out, "ok       %s can't write, whatever stands before the server\n", d.Login)
+	}
+}
+
+func tellFinding(out *bytes.Buffer, severity, text string, mend ...string) {
+	fmt.Fprintf(out, "%-8s %s\n", severity, text)
+	label := "mend:"
+	for _, line := range mend {
+		if line != "" {
+			fmt.Fprintf(out, "         %-5s %s\n", label, line)
+			label = ""
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 
@@ -16,9 +17,25 @@ import (
 type gate struct {
 	mu    sync.Mutex
 	views map[viewKey]*view
+	large chan struct{} // room for those who judge large texts
 }
 
-func newGate() *gate { return &gate{views: map[viewKey]*view{}} }
+func newGate() *gate {
+	return &gate{views: map[viewKey]*view{}, large: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+}
+
+// largeText is from how many bytes on only a few texts are judged at a time: the
+// largest that pass the parser's limits take a second and hundreds of megabytes.
+const largeText = 64 << 10
+
+// queue waits for a turn to judge a text, and returns what ends it.
+func (g *gate) queue(text string) (done func()) {
+	if len(text) < largeText {
+		return func() {}
+	}
+	g.large <- struct{}{}
+	return func() { <-g.large }
+}
 
 // viewKey is everything but the text that a verdict depends on.
 type viewKey struct {

@@ -57,6 +57,7 @@ func (x *session) judge(ctx context.Context, text, types []byte) (*judged, error
 
 // decide decides about a text that is not known, and counts how long it took.
 func (x *session) decide(text string, types []byte) *judged {
+	defer x.server.gate.queue(text)()
 	began := x.server.now()
 	j := x.view.judge(text, types, x.names(), x.limits)
 	x.server.counters.decisions.observe(x.server.now().Sub(began))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -180,7 +181,9 @@ func TestAdminSocket(t *testing.T) {
 }
 
 func unixClient(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Dial: func(_, _ string) (net.Conn, error) { return net.Dial("unix", socket) }}}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
 }
 
 // What is no socket is not removed for one, nor is one that is in use.

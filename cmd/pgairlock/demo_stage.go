@@ -44,7 +44,6 @@ type stage struct {
 	dir    string
 	server *pgserver.Server
 	rows   int64
-	public string // the audit log's public key
 	reader string // connection string of the upstream login, without its password
 }
 

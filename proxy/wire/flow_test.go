@@ -105,6 +105,31 @@ func TestOrder(t *testing.T) {
 		{"ready while COPY data is read", "> Qc < G Z", "> Qc < G > d c < C Z"},
 		{"an unknown status", "> S < Zx", "> S S S < Z Zt Ze"},
 
+		{"a second ParseComplete", "> P < 1 1", "> P P < 1 1"},
+		{"ParseComplete for Bind", "> B < 1", "> B < 2"},
+		{"BindComplete for Parse", "> P < 2", "> P B < 1 2"},
+		{"CloseComplete for Parse", "> P < 3", "> P C < 1 3"},
+		{"a row for Parse", "> P < D", "> P E < 1 D"},
+		{"a tag for Bind", "> B < C", "> B E < 2 C"},
+		{"a tag for Sync", "> S < C", "> E S < C"},
+		{"answers out of order", "> P B < 2", "> P B < 1 2"},
+		{"ParseComplete for Query", "> Q < 1", "> P Q < 1 C Z"},
+
+		{"a row without a description", "> Q < D", "> Q < T D"},
+		{"two descriptions", "> Q < T T", "> Q < T C T"},
+		{"a description for Execute", "> E < T", "> Dp E < T D"},
+		{"parameters for Query", "> Q < t", "> Ds Q < t n I"},
+		{"parameters of a portal", "> Dp < t", "> Ds < t"},
+		{"columns of a statement before its parameters", "> Ds < T", "> Ds < t T"},
+		{"no columns of a statement before its parameters", "> Ds < n", "> Ds < t n"},
+		{"parameters twice", "> Ds < t t", "> Ds Ds < t n t"},
+		{"columns twice", "> Dp < T T", "> Dp Dp < T T"},
+		{"no columns for Query", "> Q < n", "> Dp < n"},
+		{"a suspended Query", "> Q < T D s", "> E < D s"},
+		{"rows after the tag", "> E S < D C D", "> E E S < D C D"},
+		{"a tag after the suspension", "> E < s C", "> E E < s C"},
+		{"an empty answer to Parse", "> P < I", "> E < I"},
+
 		{"ready before a function has answered", "> F < Z", "> F < V Z"},
 		{"two answers of a function", "> F < V V", "> F F < V Z V Z"},
 		{"a row of a function", "> F < D", "> F < V"},
@@ -295,6 +320,11 @@ func TestState(t *testing.T) {
 		{"> Ec S < G E Z", 0, 0, 'I', true, false, false},
 		{"> d c f", 0, 0, 'I', true, false, false},
 		{"> X", 0, 0, 'I', true, false, false},
+		// whether the Sync that COPY may have eaten is answered shows in what comes next
+		{"> Ec S c S < G E Z", 0, 0, 'I', false, false, false},
+		{"> Ec S c S < G E Z Z", 0, 0, 'I', true, false, false},
+		{"> Ec S c S < G E Z > Q < E Z", 0, 0, 'I', true, false, false},
+		{"> Qc S c < G E Z > Q < C Z", 0, 0, 'I', true, false, false},
 		{"< E", 0, 0, 'I', true, false, false},
 	} {
 		p := newPlayer()

@@ -155,6 +155,9 @@ func TestTooLong(t *testing.T) {
 	}{
 		{of('Q', long+"\x00"), true},
 		{of('Q', short+"\x00"), false},
+		// the limit leaves room for a Parse's name and types
+		{of('Q', strings.Repeat("x", 1000+9_999)+"\x00"), false},
+		{of('Q', strings.Repeat("x", 1000+10_000)+"\x00"), true},
 		{of('P', "name\x00"+long+"\x00\x00\x00"), true},
 		{of('P', "name\x00"+short+"\x00\x00\x00"), false},
 		{of('P', "name\x00"+short+"\x00\x00\x02\x00\x00\x00\x17\x00\x00\x00\x19"), false},

@@ -11,7 +11,7 @@ func TestWithoutLiterals(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT * FROM orders WHERE id = 4711 AND note = 'call Anna'": "SELECT * FROM orders WHERE id = ? AND note = '?'",
 		"SELECT $1, \"Name\", x.y FROM t":                             "SELECT $1, \"Name\", x.y FROM t",
-		"SELECT E'a\\'b', $tag$ anna's $tag$, U&'\\0041', 'a'\n'b'":    "SELECT '?', '?', '?', '?'",
+		"SELECT E'a\\'b', $tag$ anna's $tag$, U&'\\0041', 'a'\n'b'":   "SELECT '?', '?', '?', '?'",
 		"SELECT b'101', x'ff', 1.5e3, .5, -7, 0x1F":                   "SELECT b'?', x'?', ?, ?, -?, ?",
 		"SELECT 1 -- anna@example.com\n/* her phone: 123 */, 2":       "SELECT ? \n, ?",
 		"DO $$ BEGIN PERFORM 'anna'; END $$":                          "DO '?'",

@@ -264,7 +264,11 @@ func (s *Server) end() error {
 		return nil
 	}
 	_, err := io.WriteString(s.watchdog, "done\n")
-	return errors.Join(err, s.watchdog.Close())
+	closed := s.watchdog.Close()
+	if errors.Is(closed, os.ErrClosed) { // the shell ended at the word, and waiting for it closed the pipe
+		closed = nil
+	}
+	return errors.Join(err, closed)
 }
 
 func freePort(ctx context.Context, host string) (int, error) {

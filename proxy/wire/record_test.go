@@ -33,12 +33,20 @@ func TestRecord(t *testing.T) {
 	if !*update {
 		return
 	}
-	for _, s := range sessions {
+	servers := map[int]*pgtest.Database{}
+	for i, s := range sessions {
 		for _, major := range s.majors {
+			db := servers[major]
+			if db == nil {
+				// a server that nothing else has used gives the same OIDs each time
+				db = pgtest.Start(t, pgtest.Options{Major: major, Setup: setup, Settings: map[string]string{}})
+				servers[major] = db
+			}
 			name := recordingName(s, major)
 			t.Run(name, func(t *testing.T) {
-				db := pgtest.Start(t, pgtest.Options{Major: major, Setup: setup})
-				events, err := record(t.Context(), s, target{host: db.Server.Host, port: db.Server.Port, database: db.Name})
+				database := fmt.Sprintf("recorded_%d", i)
+				db.Exec(t, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", database, db.Name))
+				events, err := record(t.Context(), s, target{host: db.Server.Host, port: db.Server.Port, database: database})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -70,6 +78,9 @@ func format(s session, major int, events []event) (string, error) {
 			return "", fmt.Errorf("%s%w", out.String(), err)
 		}
 		e.number = outcomes[0].number
+		if e.kind == wire.NotificationResponse && e.server {
+			binary.BigEndian.PutUint32(e.raw[5:], 1) // the sender's process, another one each time
+		}
 		line, err := e.line()
 		if err != nil {
 			return "", err

@@ -175,9 +175,11 @@ func greeting(up *upstream, key cancelKey, notices []*pgconn.Notice) ([]byte, er
 	for _, n := range notices {
 		out = wire.AppendReport(out, wire.Report{Severity: n.Severity, SQLSTATE: n.Code, Message: n.Message, Detail: n.Detail, Hint: n.Hint})
 	}
-	out, err := (&pgproto3.BackendKeyData{ProcessID: key.pid, SecretKey: []byte(key.secret)}).Encode(out)
-	if err != nil {
-		return nil, fmt.Errorf("backend key: %w", err)
+	if up.pid != 0 { // a server may give no key: then there is nothing that could be cancelled
+		var err error
+		if out, err = (&pgproto3.BackendKeyData{ProcessID: key.pid, SecretKey: []byte(key.secret)}).Encode(out); err != nil {
+			return nil, fmt.Errorf("backend key: %w", err)
+		}
 	}
 	return wire.AppendReady(out, up.status), nil
 }

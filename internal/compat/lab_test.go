@@ -50,7 +50,7 @@ agents:
     metadata: all
     copy: {to_stdout: limited}
     functions: [pg_catalog.pg_sleep]
-    settings: {free: [work_mem]}
+    settings: {free: [work_mem, geqo]}
     tables:
       public.orders: all
       public.customers: [id, name]

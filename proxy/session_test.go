@@ -364,7 +364,7 @@ func TestReload(t *testing.T) {
 }
 
 // TestClientGone: what the server does for a client that vanishes is cancelled,
-// and its connection closed, within a second.
+// and its connection closed, at once.
 func TestClientGone(t *testing.T) {
 	database, p := startShop(t, strings.Replace(shopPolicy, "statement_timeout: 2s", "statement_timeout: 60s", 1), nil)
 	admin := connect(t, database.DSN())
@@ -379,11 +379,7 @@ func TestClientGone(t *testing.T) {
 	}
 	waitFor(t, func() bool { return busy() == "1" })
 	_ = raw.Conn.Close()
-	began := time.Now()
-	waitFor(t, func() bool { return busy() == "0" })
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("the server was busy for %s after the client had gone", took)
-	}
+	waitFor(t, func() bool { return busy() == "0" }) // its own end would be a minute away
 }
 
 func waitFor(t *testing.T, what func() bool) {
@@ -413,12 +409,8 @@ func TestCancel(t *testing.T) {
 	if err := conn.CancelRequest(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	if code := sqlstate(<-done); code != "57014" {
-		t.Errorf("cancelled: %s", code)
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("cancelling took %s", took)
+	if err := <-done; sqlstate(err) != "57014" || !strings.Contains(err.Error(), "user request") {
+		t.Errorf("cancelled: %v", err)
 	}
 	other := proxytest.Dial(t, p.DSN("reporting"))
 	done = slow()
@@ -433,7 +425,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("a wrong key cancelled the statement: %v", err)
 	case <-time.After(300 * time.Millisecond):
 	}
-	if code := sqlstate(<-done); code != "57014" {
-		t.Errorf("statement_timeout: %s", code)
+	if err := <-done; sqlstate(err) != "57014" || !strings.Contains(err.Error(), "statement timeout") {
+		t.Errorf("not cancelled: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // replyLimit is how long a client waits for one answer. It is far beyond the
 // agents' statement timeouts: a silent connection is a failure, not a wait.
-const replyLimit = 20 * time.Second
+const replyLimit = time.Minute
 
 // Client is a bare client: it sends what it is told and keeps every byte that
 // comes back.

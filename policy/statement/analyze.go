@@ -43,6 +43,7 @@ func (a *analyzer) run(n *pg_query.Node) {
 			a.unmapped("a statement of this shape", -1)
 		}
 	}()
+	a.givenTypes()
 	a.statement(n)
 	a.sweep(n)
 }

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -140,6 +141,23 @@ func (a *analyzer) useType(ty *catalog.Type, pos int) {
 	}
 	if !slices.ContainsFunc(a.f.Types, func(u policy.TypeUse) bool { return u.Type == ty }) {
 		a.f.Types = append(a.f.Types, policy.TypeUse{Type: ty, Pos: pos})
+	}
+}
+
+// givenTypes records the types that a Parse message gives its parameters, like
+// those that PREPARE names: Bind makes a value of each, also of a parameter that
+// the text doesn't use, and that runs a domain's CHECK and looks a regclass up.
+func (a *analyzer) givenTypes() {
+	for i, oid := range a.env.ParamTypes {
+		if oid == 0 || oid == unknownOID {
+			continue
+		}
+		ty := a.cat.TypeByOID(oid)
+		if ty == nil {
+			a.fail("unresolved-type", "42704", fmt.Sprint(oid), -1, "the type of parameter $%d, with OID %d, does not exist", i+1, oid)
+			continue
+		}
+		a.useType(ty, -1)
 	}
 }
 

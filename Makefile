@@ -5,10 +5,15 @@ SHELL       := /bin/bash
 
 FUZZTIME  ?= 30s
 BENCH     ?= .
+DURATION  ?= 5s
+ROUNDS    ?= 5
+MINUTES   ?= 30
+CONTAINER ?= docker
+NFPM      ?= go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 DEMOFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build test lint fuzz bench golden demo fmt clean
+.PHONY: help build static test lint fuzz bench gobench soak golden demo deb image fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,8 +42,27 @@ fuzz: ## run every fuzz target for FUZZTIME (30s) each
 	  done; \
 	done
 
-bench: ## run the benchmarks that match BENCH (all)
+gobench: ## run the Go benchmarks that match BENCH (all)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+bench: build ## measure against pgbouncer and haproxy, ROUNDS (5) of DURATION (5s); writes docs/PERFORMANCE.md
+	@for program in pgbench pgbouncer haproxy; do \
+	  PATH=$$PATH:/usr/sbin command -v $$program >/dev/null || { echo "install $$program: apt-get install postgresql-15 pgbouncer haproxy"; exit 1; }; \
+	done
+	go run ./bench/speed -duration $(DURATION) -rounds $(ROUNDS) -out docs/PERFORMANCE.md
+
+soak: build ## run under mixed clients, kills, crashes and reloads for MINUTES (30)
+	go run ./bench/soak -for $(MINUTES)m
+
+static: ## build bin/pgairlock-static, which needs no C library of a certain version
+	go build -trimpath -tags netgo,osusergo -ldflags '-s -w -linkmode external -extldflags -static -X main.version=$(VERSION)' -o bin/pgairlock-static ./cmd/pgairlock
+
+deb: static ## build the Debian package into bin/; a version without a tag counts as 0.0.0
+	@version='$(patsubst v%,%,$(VERSION))'; [[ $$version =~ ^[0-9]+\.[0-9]+ ]] || version=0.0.0~$$version; \
+	VERSION=$$version GOARCH=$$(go env GOARCH) $(NFPM) package --config packaging/nfpm.yaml --packager deb --target bin/
+
+image: ## build the container image pgairlock:VERSION; needs Docker or CONTAINER=podman
+	$(CONTAINER) build --build-arg VERSION='$(VERSION)' -t pgairlock:'$(VERSION)' .
 
 golden: ## rewrite the expected answers of the golden tests; read the diff before committing it
 	@packages=$$(git grep -lE 'flag\.Bool\("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); \

@@ -159,7 +159,8 @@ func (k *scratch) outlined(text, types []byte) bool {
 	if !ok || len(constants) == 0 {
 		return false
 	}
-	k.outline, k.constants, k.plain = append(append(outline, 0), types...), constants, true
+	// two zero bytes: no outline holds them, so that no types are taken for a part of one
+	k.outline, k.constants, k.plain = append(append(outline, 0, 0), types...), constants, true
 	return true
 }
 

@@ -72,6 +72,22 @@ func TestOtherConstants(t *testing.T) {
 	}
 }
 
+// TestTypesAreNoOutline: the numbers of parameter types are the client's own. A
+// text with types that spell out how a longer text goes on is not that text.
+func TestTypesAreNoOutline(t *testing.T) {
+	const longer = "SELECT count(*) FROM orders WHERE id > 1 AND '2000-01-01' < date "
+	for _, types := range []string{"s  \x00", "s;;\x00", "i  \x00", "s  \x00\x00\x00\x00\x17"} {
+		v, k := testView(t), &scratch{}
+		for _, end := range []string{"'2020-01-01'  ", "'2020-01-01';;", "1  "} {
+			lookUp(v, k, longer+end, "")
+			lookUp(v, k, longer+end, "\x00\x00\x00\x17")
+		}
+		if j := lookUp(v, k, longer, types); j.Like != nil || j.Refusal == nil {
+			t.Errorf("types %q: the verdict of %q was taken over", types, j.Like.Text)
+		}
+	}
+}
+
 // TestMemoryIsBounded: the older half is forgotten, and judged again.
 func TestMemoryIsBounded(t *testing.T) {
 	var m memory

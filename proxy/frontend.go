@@ -98,9 +98,11 @@ func (x *session) take(ctx context.Context, p *wire.Piece) (stop bool, err error
 	if !p.First {
 		if !x.discard {
 			x.toServer = append(x.toServer, p.Raw...)
+			x.halfSent = !p.Last
 		}
 		return false, nil
 	}
+	defer func() { x.halfSent = !p.Last && !x.discard }()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.discard = false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ type session struct {
 	// fromClient's own
 	toServer []byte  // bytes for the server, not yet written
 	keys     scratch // of the statement being looked up
+	halfSent bool    // part of a message has been forwarded, the rest is still to come
 	discard  bool    // the rest of the current message goes nowhere
 
 	// fromServer's own
@@ -209,8 +211,8 @@ func (x *session) run(ctx context.Context) error {
 		defer x.contain()
 		x.closeWith(x.fromClient(ctx))
 	}()
-	x.abandon(ctx)
 	<-done
+	x.abandon(ctx)
 	x.helpers.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -277,18 +279,38 @@ func (x *session) end(reason error) {
 }
 
 // abandon lets go of the server: what it still does for the session is
-// cancelled, then the connection is closed.
+// cancelled, then the connection is closed. Both directions have ended.
 func (x *session) abandon(ctx context.Context) {
-	x.mu.Lock()
-	busy := x.flow.Pending() > 0
-	x.mu.Unlock()
-	if busy {
+	defer func() { _ = x.up.conn.Close() }()
+	if x.halfSent {
+		// what is written now would be taken for the rest of a message
 		x.cancelUpstream(ctx, time.Second)
+		return
 	}
 	_ = x.up.conn.SetWriteDeadline(x.server.now().Add(time.Second))
 	_, _ = x.up.conn.Write(wire.AppendEmpty(nil, wire.Terminate))
-	_ = x.up.conn.Close()
+	if x.flow.Pending() == 0 {
+		return
+	}
+	// A cancel request that comes before its statement has begun is lost on the
+	// server, and so is one while several wait: it is repeated until the server
+	// has come to the Terminate.
+	for end := x.server.now().Add(abandonLimit); x.server.now().Before(end); {
+		x.cancelUpstream(ctx, time.Second)
+		_ = x.up.conn.SetReadDeadline(x.server.now().Add(cancelAgain))
+		if _, err := io.Copy(io.Discard, x.up.conn); !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
+		}
+	}
 }
+
+const (
+	// cancelAgain is how long the server has to act on a cancel request before
+	// the next one, when its client has gone.
+	cancelAgain = 100 * time.Millisecond
+	// abandonLimit is when a connection is closed though the server is still busy.
+	abandonLimit = 5 * time.Second
+)
 
 // releaseAll gives back the places in the record of what never ran to its end.
 // The caller holds x.mu.

@@ -11,21 +11,9 @@ import (
 // (down) it are bent. nil leaves them alone.
 func relay(tb testing.TB, server string, up, down func(io.Writer) io.Writer) (address string) {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go carry(client, server, up, down)
-		}
-	}()
-	return listener.Addr().String()
+	servers := make(chan string, 1)
+	servers <- server
+	return switched(tb, servers, up, down)
 }
 
 func carry(client net.Conn, server string, up, down func(io.Writer) io.Writer) {
@@ -109,4 +97,27 @@ func (f *without) Write(b []byte) (int, error) {
 // withoutKind drops the server's messages of that kind.
 func withoutKind(kind byte) func(io.Writer) io.Writer {
 	return func(w io.Writer) io.Writer { return &without{to: w, kind: kind} }
+}
+
+// switched is an address behind which the server can be replaced: each
+// connection goes to the one that is in the channel.
+func switched(tb testing.TB, servers chan string, up, down func(io.Writer) io.Writer) (address string) {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server := <-servers
+			servers <- server
+			go carry(client, server, up, down)
+		}
+	}()
+	return listener.Addr().String()
 }

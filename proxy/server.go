@@ -157,11 +157,11 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		}
 	})
 	defer stop()
-	var helpers sync.WaitGroup
+	var helpers, acceptors sync.WaitGroup
 	helpers.Go(func() { s.watch(sessions) })
 	failures := make([]error, len(listeners))
 	for i, l := range listeners {
-		helpers.Go(func() {
+		acceptors.Go(func() {
 			failures[i] = s.accept(ctx, sessions, l)
 			cancel()
 		})
@@ -170,6 +170,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.retire()
 	late := time.AfterFunc(s.options.DrainTimeout, s.shut)
 	defer late.Stop()
+	acceptors.Wait()
 	s.running.Wait()
 	end()
 	helpers.Wait()
@@ -180,10 +181,9 @@ func (s *Server) accept(ctx, sessions context.Context, l net.Listener) error {
 	for {
 		conn, err := l.Accept()
 		switch {
+		case err == nil:
+			// also when ctx has ended: whoever came just before is told so (57P03)
 		case ctx.Err() != nil:
-			if err == nil {
-				_ = conn.Close()
-			}
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept: %w", err)

@@ -57,8 +57,9 @@ soak: build ## run under mixed clients, kills, crashes and reloads for MINUTES (
 static: ## build bin/pgairlock-static, which needs no C library of a certain version
 	go build -trimpath -tags netgo,osusergo -ldflags '-s -w -linkmode external -extldflags -static -X main.version=$(VERSION)' -o bin/pgairlock-static ./cmd/pgairlock
 
-deb: static ## build the Debian package into bin/; a version without a tag counts as 0.0.0
-	@version='$(patsubst v%,%,$(VERSION))'; [[ $$version =~ ^[0-9]+\.[0-9]+ ]] || version=0.0.0~$$version; \
+deb: static ## build the Debian package into bin/; a commit without a tag counts as 0.0.0+COMMIT
+	@version='$(patsubst v%,%,$(VERSION))'; [[ $$version =~ ^[0-9]+\.[0-9]+ ]] || version=0.0.0-$$version; \
+	version=$${version/-/+}; version=$${version//-/.}; \
 	VERSION=$$version GOARCH=$$(go env GOARCH) $(NFPM) package --config packaging/nfpm.yaml --packager deb --target bin/
 
 image: ## build the container image pgairlock:VERSION; needs Docker or CONTAINER=podman

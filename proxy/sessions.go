@@ -57,7 +57,7 @@ const patience = 20
 
 func (x *session) info() SessionInfo {
 	info := SessionInfo{ID: x.id, Agent: x.pair[0], Database: x.database, Role: x.up.user, PID: x.up.pid,
-		Client: x.client.RemoteAddr().String(), Program: x.program, Began: x.began, State: StateBusy}
+		Client: x.client.RemoteAddr().String(), Program: x.server.options.Redact(x.program), Began: x.began, State: StateBusy}
 	text := ""
 	for range patience {
 		// never waits for a session: one that hangs is what somebody looks for

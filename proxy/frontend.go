@@ -152,6 +152,7 @@ func (x *session) forward(p *wire.Piece, e wire.Entry) uint64 {
 // written, so that no reply can be early.
 func (x *session) sent(e wire.Entry) uint64 {
 	n := x.flow.Sent(e)
+	x.path.noteSent(e, n)
 	if x.flow.Pending() == 1 {
 		x.oldestSince = x.server.now()
 	}

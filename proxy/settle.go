@@ -22,6 +22,7 @@ type searchPath struct {
 	inBlock bool       // it may have changed in the open transaction, so that ROLLBACK may change it back
 	start   []string   // of the session's start: what RESET brings back
 	former  [][]string // that were in force earlier in the open transaction
+	ending  uint64     // number of the last message sent that may end a transaction by itself
 }
 
 func (p *searchPath) set(schemas []string) {
@@ -54,6 +55,21 @@ func (p *searchPath) noteStatus(status byte) {
 	}
 }
 
+// noteSent takes a message that goes to the server. Sync ends the transaction
+// of a series, and so does a Query that comes without one, with an error or
+// without: a ROLLBACK need not be written.
+func (p *searchPath) noteSent(e wire.Entry, number uint64) {
+	if e.Kind == wire.Sync || e.Kind == wire.Query {
+		p.ending = number
+	}
+}
+
+// mayEnd says whether the open transaction may be at its end before the server
+// comes to what is sent next, so that the path could be its former one then.
+func (p *searchPath) mayEnd(oldest *wire.Entry) bool {
+	return p.inBlock && oldest != nil && oldest.Number <= p.ending
+}
+
 // statement names that the proxy uses on the client's upstream connection. The
 // client can't make them: names starting so are refused.
 const (
@@ -80,7 +96,7 @@ func askPath(ctx context.Context, conn *pgconn.PgConn, role string) ([]string, e
 // waits must not be sent any more: the session ended, or an error came by and
 // the server passes over everything until Sync. The caller holds x.mu.
 func (x *session) settled(ctx context.Context) (bool, error) {
-	for x.path.pending > 0 || x.path.unsure {
+	for x.path.pending > 0 || x.path.unsure || x.path.mayEnd(x.flow.Oldest()) {
 		if err := x.drain(); err != nil {
 			return false, err
 		}

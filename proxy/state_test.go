@@ -54,6 +54,19 @@ func TestSearchPath(t *testing.T) {
 		{"SET in a pipeline", []step{
 			{send(series("SET search_path = public"), series("SELECT id FROM old"), sync_), "1 2 C:SET E:42P01 Z:I"},
 			{send(series("SELECT id FROM old"), sync_), "1 2 D:7 C:SELECT 1 Z:I"}}}, // the error took SET back
+		{"the end of a series takes it back", []step{
+			{send(series("SET search_path = public"), series("SELECT 1/0"), sync_, "SELECT id FROM old"),
+				"1 2 C:SET 1 E:22012 Z:I T D:7 C:SELECT 1 Z:I"},
+			{send(series("SET search_path = public"), series("SELECT 1/0"), sync_, series("SELECT id FROM old"), sync_),
+				"1 2 C:SET 1 E:22012 Z:I 1 2 D:7 C:SELECT 1 Z:I"}}},
+		{"SET LOCAL ends with its series", []step{
+			{send(series("SELECT set_config('search_path', 'public', true)"), series("SELECT id FROM orders WHERE id = 2"), sync_, "SELECT id FROM old"),
+				"1 2 D:public C:SELECT 1 1 2 D:2 C:SELECT 1 Z:I T D:7 C:SELECT 1 Z:I"},
+			{send(series("SELECT set_config('search_path', 'public', true)"), series("SELECT id FROM orders WHERE id = 2"), "SELECT 5", "SELECT id FROM old"),
+				"1 2 D:public C:SELECT 1 1 2 D:2 C:SELECT 1 T D:5 C:SELECT 1 Z:I T D:7 C:SELECT 1 Z:I"},
+			{send(parse("s", "SELECT id FROM old"), sync_), "1 Z:I"},
+			{send(series("SELECT set_config('search_path', 'public', true)"), series("SELECT id FROM orders WHERE id = 2"), sync_, bind("", "s"), execute("", 0), sync_),
+				"1 2 D:public C:SELECT 1 1 2 D:2 C:SELECT 1 Z:I 2 D:7 C:SELECT 1 Z:I"}}},
 		{"ROLLBACK brings the former path back", []step{
 			{send("BEGIN", "SET search_path = public"), "C:BEGIN Z:T C:SET Z:T"},
 			{send("ROLLBACK", "SELECT id FROM old"), "C:ROLLBACK Z:I T D:7 C:SELECT 1 Z:I"}}},

@@ -85,6 +85,11 @@ func TestMetrics(t *testing.T) {
 	if t.Failed() {
 		t.Log(text)
 	}
+	for name, value := range s.secrets {
+		if strings.Contains(text+execute(t, "status --json -c "+s.path("pgairlock.yaml")), value) {
+			t.Errorf("metrics or status show the secret %s", name)
+		}
+	}
 	if code, body := s.get(t, "/healthz"); code != http.StatusOK || body != "ok\n" {
 		t.Errorf("/healthz: %d %q", code, body)
 	}

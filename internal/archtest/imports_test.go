@@ -44,6 +44,11 @@ var forbidden = []struct {
 		reason:   "imports go one way: everything else stands on policy",
 	},
 	{
+		packages: []string{"..."}, except: []string{"internal/metrics"},
+		imports: []string{"github.com/prometheus/..."}, tests: true,
+		reason: "the data plane counts in plain numbers; one package turns them into metrics",
+	},
+	{
 		packages: []string{"proxy/wire"},
 		imports:  []string{module + "..."},
 		reason:   "the protocol's state machine knows messages, not policies",

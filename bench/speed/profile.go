@@ -16,7 +16,7 @@ import (
 // are wanted: in an extra round's worth of noise, so never together with numbers
 // that count. The returned function waits for it.
 func profile(ctx context.Context, s settings, w *way, sc *scenario, round int) func() error {
-	if s.profile == "" || !w.agents || round > 0 || sc.cpu != "transaction" {
+	if s.profile == "" || !w.agents || round > 0 || sc.cpu == "" {
 		return func() error { return nil }
 	}
 	done := make(chan error, 1)

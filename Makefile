@@ -8,15 +8,16 @@ BENCH     ?= .
 DURATION  ?= 5s
 ROUNDS    ?= 5
 MINUTES   ?= 30
+PEERS     ?=
 CONTAINER ?= docker
 NFPM      ?= go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 DEMOFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build static test lint fuzz bench gobench soak golden demo deb image fmt clean
+.PHONY: help build static test test-peers lint fuzz bench gobench soak golden demo deb image fmt clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/pgairlock (the parser's C code takes a minute or two the first time)
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/pgairlock ./cmd/pgairlock
@@ -28,6 +29,9 @@ test: ## vet, then all tests under the race detector, on real servers (as root i
 	scripts/need
 	go vet ./...
 	go test -race -timeout 20m -json ./... | go run ./internal/testsummary
+
+test-peers: ## run the test suites of others through the proxy and compare with direct; PEERS="pgx pgbench" picks some (Debian, an hour, network)
+	scripts/peers $(PEERS)
 
 lint: ## vet, staticcheck, gofmt, a tidy go.mod
 	go vet ./...

@@ -55,10 +55,9 @@ func copyData(text string) []byte { return encoded(&pg.CopyData{Data: []byte(tex
 func copyFail(why string) []byte { return encoded(&pg.CopyFail{Message: why}) }
 
 var (
-	flush     = encoded(&pg.Flush{})
-	sync      = encoded(&pg.Sync{})
-	copyDone  = encoded(&pg.CopyDone{})
-	terminate = encoded(&pg.Terminate{})
+	flush    = encoded(&pg.Flush{})
+	sync     = encoded(&pg.Sync{})
+	copyDone = encoded(&pg.CopyDone{})
 )
 
 // run is what most drivers send for a statement, without Sync.

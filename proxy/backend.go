@@ -249,6 +249,7 @@ func (x *session) complete(p *wire.Piece, reply wire.Reply, op *operation) error
 		return err
 	}
 	x.effects(string(tag), reply, op)
+	x.path.ran = true
 	m := &op.meter
 	if op.portal != nil {
 		m = &op.portal.meter

@@ -22,6 +22,7 @@ type searchPath struct {
 	inBlock bool       // it may have changed in the open transaction, so that ROLLBACK may change it back
 	start   []string   // of the session's start: what RESET brings back
 	former  [][]string // that were in force earlier in the open transaction
+	ran     bool       // a statement has run since the last ReadyForQuery
 	ending  uint64     // number of the last message sent that may end a transaction by itself
 }
 
@@ -50,6 +51,7 @@ func (p *searchPath) noteDone(t touch, inTransaction bool) {
 // noteStatus takes a transaction status: at the end of a transaction, what SET
 // did in it may be undone.
 func (p *searchPath) noteStatus(status byte) {
+	p.ran = false
 	if status == 'I' && p.inBlock {
 		p.unsure, p.inBlock, p.former = true, false, nil
 	}
@@ -106,8 +108,9 @@ func (x *session) settled(ctx context.Context) (bool, error) {
 		if !x.path.unsure {
 			continue
 		}
-		if x.flow.Status() == 'E' && x.flow.AtRest() {
-			// a failed block: the server runs nothing but its end, and says no itself
+		if x.flow.Status() == 'E' && !x.path.ran {
+			// a failed block: the server runs nothing but its end, and says no itself.
+			// Parse and Bind of that end have run nothing yet
 			break
 		}
 		if err := x.askPathInBand(); err != nil {

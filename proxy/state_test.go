@@ -82,6 +82,12 @@ func TestSearchPath(t *testing.T) {
 		{"in a transaction that has failed", []step{
 			{send("BEGIN", "SET search_path = public", "SELECT 1/0", "SELECT id FROM orders"), "C:BEGIN Z:T C:SET Z:T E:22012 Z:E E:25P02 Z:E"},
 			{send("ROLLBACK", "SELECT id FROM old"), "C:ROLLBACK Z:I T D:7 C:SELECT 1 Z:I"}}},
+		{"in a transaction that has failed before the path is known", []step{
+			{send("BEGIN", "SET search_path = public; SELECT 1/0"), "C:BEGIN Z:T C:SET E:22012 Z:E"},
+			{send(series("SELECT id FROM old"), sync_), "E:25P02 Z:E"},
+			{send(series("ROLLBACK"), series("SELECT id FROM old"), sync_), "1 2 C:ROLLBACK 1 2 D:7 C:SELECT 1 Z:I"},
+			{send("BEGIN", "SAVEPOINT s", "SET search_path = public; SELECT 1/0"), "C:BEGIN Z:T C:SAVEPOINT Z:T C:SET E:22012 Z:E"},
+			{send(series("ROLLBACK TO s"), series("SELECT id FROM old"), series("COMMIT"), sync_), "1 2 C:ROLLBACK 1 2 D:7 C:SELECT 1 1 2 C:COMMIT Z:I"}}},
 		{"a schema that is not the agent's", []step{
 			{send("SET search_path = pg_temp"), "E:42501 Z:I"},
 			{send("SELECT set_config('search_path', 'public', false)"), "T D:public C:SELECT 1 Z:I"},

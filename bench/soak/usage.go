@@ -127,13 +127,13 @@ func (s *soak) metrics(ctx context.Context) (map[string]float64, error) {
 	return sums, nil
 }
 
-// What may be more at the end than after the warm-up: caches fill, and a probe
-// of the databases may be under way.
+// What may be more at the end than after the warm-up: verdicts are remembered,
+// some 30 MiB for each agent, and a probe of the databases may be under way.
 const (
 	moreGoroutines  = 4
 	moreDescriptors = 4
-	moreHeap        = 32 << 20
-	moreMemory      = 96 << 20
+	moreHeap        = 64 << 20
+	moreMemory      = 160 << 20
 )
 
 // compare tells what leaked.

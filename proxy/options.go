@@ -2,13 +2,15 @@ package proxy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // startup is what a client asks for in its StartupMessage.
 type startup struct {
 	user, database string
-	settings       []setting // in the order given, from parameters and from options
+	settings       []setting // that take effect, from options and from parameters
+	switches       []setting // from options
 	minor          int       // protocol minor version asked for
 	unknown        []string  // protocol extensions (_pq_.…) asked for
 }
@@ -19,7 +21,9 @@ type setting struct{ name, value string }
 // parseStartup reads the parameters of a StartupMessage: name and value, each
 // ended by a zero byte, and a final zero byte. Names are compared without case,
 // as the server compares settings; a name given twice is refused, since the
-// server would take the last and a reader the first.
+// server would take the last and a reader the first. What options say as well
+// does not count: a parameter wins over a switch, and a later switch over an
+// earlier one (postinit.c, process_startup_options).
 func parseStartup(body []byte) (startup, *refusedStartup) {
 	var s startup
 	seen := map[string]bool{}
@@ -43,6 +47,7 @@ func parseStartup(body []byte) (startup, *refusedStartup) {
 			return s, refused
 		}
 	}
+	s.settings = effective(s.switches, s.settings)
 	if s.user == "" {
 		return s, badStartup("28000", "no PostgreSQL user name specified in startup packet")
 	}
@@ -67,7 +72,7 @@ func (s *startup) parameter(name, value string, seen map[string]bool) *refusedSt
 		return &refusedStartup{sqlstate: "42501", message: `startup parameter "replication" is not allowed`,
 			hint: "Connect without it: replication commands never pass through pgairlock."}
 	case key == "options":
-		return s.options(value, seen)
+		return s.options(value)
 	case strings.HasPrefix(key, "_pq_."):
 		s.unknown = append(s.unknown, name)
 	default:
@@ -79,7 +84,7 @@ func (s *startup) parameter(name, value string, seen map[string]bool) *refusedSt
 // options reads the command-line switches in the parameter "options": -c
 // name=value and --name=value (postgres.c, process_postgres_switches). Others
 // are refused.
-func (s *startup) options(text string, seen map[string]bool) *refusedStartup {
+func (s *startup) options(text string) *refusedStartup {
 	words := splitOptions(text)
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -101,13 +106,24 @@ func (s *startup) options(text string, seen map[string]bool) *refusedStartup {
 		}
 		// the server takes - for _ in the names of switches (guc.c, ParseLongOption)
 		key := strings.ToLower(strings.ReplaceAll(name, "-", "_"))
-		if seen[key] {
-			return badStartup("42501", fmt.Sprintf("startup parameter %q is given twice", key))
-		}
-		seen[key] = true
-		s.settings = append(s.settings, setting{key, value})
+		s.switches = append(s.switches, setting{key, value})
 	}
 	return nil
+}
+
+// effective are the switches and parameters that no later one overrides, in the
+// server's order.
+func effective(switches, parameters []setting) []setting {
+	var last []setting
+	overridden := map[string]bool{}
+	for _, s := range slices.Backward(append(slices.Clone(switches), parameters...)) {
+		if !overridden[s.name] {
+			overridden[s.name] = true
+			last = append(last, s)
+		}
+	}
+	slices.Reverse(last)
+	return last
 }
 
 // splitOptions splits at white space; a backslash takes the next character as

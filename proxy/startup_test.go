@@ -3,12 +3,14 @@ package proxy_test
 import (
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	pg "github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/pgairlock/pgairlock/internal/proxytest"
@@ -70,7 +72,7 @@ func TestBeforeTheSession(t *testing.T) {
 		{"an unknown protocol extension", packet(version30, params(append(user, "_pq_.x", "1")...)), "vR", false},
 		{"replication", packet(version30, params(append(user, "replication", "database")...)), "E 42501", true},
 		{"a parameter twice", packet(version30, params(append(user, "Application_Name", "a", "application_name", "b")...)), "E 42501", true},
-		{"a parameter twice, once in options", packet(version30, params(append(user, "datestyle", "ISO", "options", "-c datestyle=ISO")...)), "E 42501", true},
+		{"a parameter twice, once in options", packet(version30, params(append(user, "datestyle", "ISO", "options", "-c datestyle=ISO")...)), "R", false},
 		{"a switch in options", packet(version30, params(append(user, "options", "-d 5")...)), "E 42501", true},
 		{"options with settings", packet(version30, params(append(user, "options", "-c datestyle=ISO --extra-float-digits=3")...)), "R", false},
 		{"no user", packet(version30, params("database", "shop")), "E 28000", true},
@@ -96,6 +98,51 @@ func TestBeforeTheSession(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOverriddenSettings: what is given both ways, or twice in options, has the
+// value that the server would take, and only that has to be allowed.
+func TestOverriddenSettings(t *testing.T) {
+	database, p := startShop(t, shopPolicy, nil)
+	for _, c := range []struct{ options, parameter, want string }{
+		{"-c datestyle=ISO,DMY", "", "ISO, DMY"},
+		{"-c datestyle=ISO,DMY", "ISO, YMD", "ISO, YMD"},
+		{"-c datestyle=ISO,DMY --DateStyle=ISO,MDY", "", "ISO, MDY"},
+		{"-c datestyle=German -c datestyle=ISO,DMY", "", "ISO, DMY"},
+		{"-c datestyle=German", "ISO, MDY", "ISO, MDY"},
+		{"-c datestyle=ISO,DMY -c client_encoding=SQL_ASCII -c client_encoding=UTF8", "", "ISO, DMY"},
+	} {
+		for who, dsn := range map[string]string{"directly": database.DSN(), "through the proxy": p.DSN("reporting")} {
+			config, err := parseConfig(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.RuntimeParams["options"] = c.options
+			if c.parameter != "" {
+				config.RuntimeParams["DateStyle"] = c.parameter
+			}
+			conn, err := connectConfig(t, config)
+			if err != nil {
+				t.Errorf("%+v %s: %v", c, who, err)
+			} else if got := conn.ParameterStatus("DateStyle"); got != c.want {
+				t.Errorf("%+v %s: %s", c, who, got)
+			}
+		}
+	}
+}
+
+// An allowed value does not hide the one that takes effect.
+func TestOverridingSettingIsJudged(t *testing.T) {
+	_, p := startShop(t, shopPolicy, nil)
+	config, err := parseConfig(p.DSN("reporting"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.RuntimeParams["options"] = "-c datestyle=ISO -c datestyle=German"
+	var refused *pgconn.PgError
+	if _, err := connectConfig(t, config); !errors.As(err, &refused) || refused.Code != "42501" {
+		t.Errorf("%v", err)
 	}
 }
 

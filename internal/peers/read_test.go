@@ -44,7 +44,7 @@ not json
 {"Action":"run","Package":"p","Test":"TestD"}
 {"Action":"fail","Package":"p"}
 `
-	want := outcomes{"p TestA": passed, "p TestB/one": passed, "p TestB/two/deep": failed, "q/r TestB": failed, "q/r TestC": "skipped"}
+	want := outcomes{"p TestA": passed, "p TestB": passed, "p TestB/one": passed, "p TestB/two": passed, "p TestB/two/deep": failed, "q/r TestB": failed, "q/r TestC": "skipped"}
 	if got := readGoTest([]byte(out)); !maps.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}

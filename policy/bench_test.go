@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pgairlock/pgairlock/policy"
 	"github.com/pgairlock/pgairlock/policy/catalog"
@@ -46,21 +45,6 @@ func largeCatalog(tb testing.TB) *catalog.Catalog {
 		tb.Fatal(err)
 	}
 	return cat
-}
-
-func TestLargePolicyLoadsInUnderASecond(t *testing.T) {
-	src := []byte(largePolicy())
-	best := time.Hour
-	for range 3 { // the best of three: the machine may be busy
-		start := time.Now()
-		if _, err := policy.Load("p", src); err != nil {
-			t.Fatal(err)
-		}
-		best = min(best, time.Since(start))
-	}
-	if best > slowdown*time.Second {
-		t.Errorf("took %s", best)
-	}
 }
 
 func BenchmarkLoadLarge(b *testing.B) {

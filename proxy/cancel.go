@@ -61,7 +61,9 @@ func (x *session) interrupt(ctx context.Context) {
 // server itself allows. A statement_timeout starts anew with every Execute and
 // can be lost with the server's attention; this clock can't.
 func (x *session) checkTime(ctx context.Context, now time.Time) {
-	x.mu.Lock()
+	if !x.mu.TryLock() {
+		return // at work, perhaps stuck in a write: the others must not wait for it
+	}
 	defer x.mu.Unlock()
 	limit := x.agent.Limits.StatementTimeout
 	if limit <= 0 || x.flow == nil || x.flow.Pending() == 0 || x.flow.Copying() {

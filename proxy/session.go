@@ -260,6 +260,8 @@ func (x *session) retire() {
 
 // end closes both sides, once. A *refusal is said to the client as FATAL.
 func (x *session) end(reason error) {
+	// a write that the server does not take would keep the mutex
+	_ = x.up.conn.SetWriteDeadline(time.Unix(1, 0))
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {

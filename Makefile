@@ -14,7 +14,7 @@ NFPM      ?= go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 DEMOFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: help build static test test-peers lint fuzz bench gobench soak golden demo deb image fmt clean
+.PHONY: help build static test test-clients test-peers lint fuzz bench gobench soak golden demo deb image fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,12 +23,18 @@ build: ## build bin/pgairlock (the parser's C code takes a minute or two the fir
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/pgairlock ./cmd/pgairlock
 
 demo: build ## play an agent's session against a throwaway PostgreSQL; DEMOFLAGS=--keep leaves it running
+	scripts/need server
 	bin/pgairlock demo $(DEMOFLAGS)
 
 test: ## vet, then all tests under the race detector, on real servers (as root it installs what it needs with apt-get)
 	scripts/need
 	go vet ./...
 	go test -race -timeout 20m -json ./... | go run ./internal/testsummary
+
+test-clients: ## have 25 stock clients and drivers speak through the proxy (Debian; as root it installs them; npm fetches some)
+	scripts/need
+	scripts/clients
+	go test -count=1 -timeout 30m ./internal/clients -all
 
 test-peers: ## run the test suites of others through the proxy and compare with direct; PEERS="pgx pgbench" picks some (Debian, an hour, network)
 	scripts/peers $(PEERS)

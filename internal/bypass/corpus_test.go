@@ -27,7 +27,6 @@ func TestBypass(t *testing.T) {
 	t.Run("corpus", func(t *testing.T) { testCorpus(t, l, f) })
 	t.Run("heavy texts", func(t *testing.T) { testHeavyTexts(t, f) })
 	t.Run("honest statements", func(t *testing.T) { testHonest(t, l, f) })
-	t.Run("clients", func(t *testing.T) { testClients(t, f) })
 	t.Run("oracles leave reads alone", func(t *testing.T) { testOraclesLeaveReadsAlone(t, l) })
 	t.Run("oracles notice", func(t *testing.T) { testOraclesNotice(t, l) })
 	t.Run("state notices", func(t *testing.T) { testStateNotices(t, l) })

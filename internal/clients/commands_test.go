@@ -27,7 +27,7 @@ var others = []client{
 	{name: "pgdump", needs: "postgresql-client-15", agent: "owner", command: program("pg_dump", "./pgdump.sh")},
 	{name: "libpq", needs: "go", command: inFolder("libpq", "go", "run", ".")},
 	{name: "asyncpg", needs: "python3-asyncpg", command: python("asyncpg", "asyncpg_client.py")},
-	{name: "pg8000", needs: "python3-pg8000", command: python("pg8000", "pg8000_client.py")},
+	{name: "pg8000", needs: "python3-pg8000", agent: "legacy", command: python("pg8000", "pg8000_client.py")},
 	{name: "sqlalchemy", needs: "python3-sqlalchemy", command: python("sqlalchemy", "sqlalchemy_client.py")},
 	{name: "django", needs: "python3-django", command: python("django", "django_client.py")},
 	{name: "odbc", needs: "odbc-postgresql and python3-pyodbc", command: python("pyodbc", "odbc_client.py")},
@@ -166,6 +166,8 @@ func prisma(ctx context.Context) (*exec.Cmd, error) {
 	}
 	generate := exec.CommandContext(ctx, "node", "node_modules/prisma/build/index.js", "generate", "--schema", "schema.prisma")
 	generate.Dir = cmd.Dir
+	// it reads no database here, but without the address or the engine (for migrations) it would fetch programs
+	generate.Env = append(os.Environ(), "DATABASE_URL=postgres://nowhere", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "CHECKPOINT_DISABLE=1")
 	if out, err := generate.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("prisma generate: %w: %s", err, out)
 	}

@@ -24,7 +24,7 @@ await db.transaction(async (tx) => {
   show('after', (await tx.raw('SELECT 3 AS three')).rows)
 })
 const second = knex({ client: 'pg', connection: env, pool: { min: 1, max: 2 } })
-await second.raw(slow).timeout(300, { cancel: true }).catch((e) => console.log('cancelled', e.name))
+await second.raw(slow).timeout(300, { cancel: true }).catch((e) => console.log('cancelled', e.code ?? e.name, e.message))
 await second.destroy()
 notices.length = 0
 console.log('limited', (await db('big').select('id')).length, JSON.stringify(notices))

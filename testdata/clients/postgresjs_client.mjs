@@ -18,7 +18,7 @@ await sql.begin(async (tx) => {
   await tx`SELECT 1`
   await attempt('in a transaction', () => tx`SELECT api_key FROM secrets`)
   await tx`SELECT 2`
-}).catch((e) => console.log('failed block', e.code))
+}).catch((e) => console.log('the transaction ends with', e.code))
 show('after', await sql`SELECT 3 AS three`)
 await sql.begin('read only', (tx) => Promise.allSettled([tx`SELECT 1 AS one`, tx`SELECT ssn FROM customers`, tx`SELECT 2 AS two`]).then((all) => {
   console.log('pipeline', all.map((r) => (r.status === 'fulfilled' ? JSON.stringify(r.value) : refusal(r.reason))))

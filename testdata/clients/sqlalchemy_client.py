@@ -1,7 +1,13 @@
 """SQLAlchemy on psycopg2: its first words, reflection, a pool with ROLLBACK on return, server-side cursors."""
+import logging
 import threading
 
 import sqlalchemy as sa
+
+notices = []
+logger = logging.getLogger("sqlalchemy.dialects.postgresql")  # where it writes what the server says
+logger.setLevel(logging.INFO)
+logger.addHandler(type("Kept", (logging.Handler,), {"emit": lambda self, record: notices.append(record.getMessage())})())
 
 engine = sa.create_engine("postgresql+psycopg2://", pool_size=1, max_overflow=0, future=True)
 
@@ -57,6 +63,6 @@ with engine.connect() as conn:
     except sa.exc.DBAPIError as e:
         print("cancelled", e.orig.pgcode)
     conn.rollback()
-    del raw.notices[:]
-    print("limited", len(conn.execute(sa.text("SELECT id FROM big")).all()), [n.split("\n")[0] for n in raw.notices])
+    del notices[:]
+    print("limited", len(conn.execute(sa.text("SELECT id FROM big")).all()), [n.split("\n")[0] for n in notices])
     print("after", conn.execute(sa.text("SELECT 5")).scalar())

@@ -108,13 +108,21 @@ func show(db *sql.DB, name, query string, args ...any) {
 			fmt.Println(err)
 		}
 		for i := range values {
-			fmt.Print(name, " ", columns[i], "=", values[i].String, " ")
+			values[i].String = columns[i] + "=" + values[i].String
 		}
-		fmt.Println()
+		fmt.Println(name, joined(values))
 	}
 	if err := r.Err(); err != nil {
 		fmt.Println(name, refusal(err))
 	}
+}
+
+func joined(values []sql.NullString) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = v.String
+	}
+	return strings.Join(texts, " ")
 }
 
 func rows(db *sql.DB, name, query string, args ...any) {

@@ -4,7 +4,7 @@ import made from './prisma-made/index.js'
 import { show, simple } from './common.mjs'
 
 const db = new made.PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL, max: 1 }), errorFormat: 'minimal' })
-const code = (e) => [e.code, e.meta?.code ?? e.cause?.originalCode].filter(Boolean).join(' ')
+const code = (e) => [e.code, e.meta?.code ?? e.meta?.driverAdapterError?.cause?.originalCode ?? e.cause?.originalCode].filter(Boolean).join(' ')
 const refused = (name, work) => work().then((r) => show(name + ' not refused', r), (e) => console.log(name, e.constructor.name, code(e)))
 show('raw', await db.$queryRawUnsafe(simple))
 show('found', await db.orders.findMany({ where: { id: { in: [7, 8] } }, orderBy: { id: 'desc' } }))

@@ -46,12 +46,15 @@ conn.autocommit = True
 
 with conn.pipeline() as pipeline:
     first = conn.execute("SELECT id FROM orders WHERE id = %s", (1,))
-    conn.execute("SELECT ssn FROM customers")
-    skipped = conn.execute("SELECT id FROM orders WHERE id = %s", (2,))
-    try:
-        pipeline.sync()
-    except psycopg.Error as e:
-        print("pipeline", refusal(e))
+    refused, skipped = conn.cursor(), conn.cursor()
+    heard = []  # at the next call after it came, whichever that is
+    for step in (lambda: refused.execute("SELECT ssn FROM customers"),
+                 lambda: skipped.execute("SELECT id FROM orders WHERE id = %s", (2,)), pipeline.sync, pipeline.sync):
+        try:
+            step()
+        except psycopg.Error as e:
+            heard.append(refusal(e))
+    print("pipeline", heard[0])
     print("pipeline, before the refusal", first.fetchall())
     try:
         print("pipeline, not skipped", skipped.fetchall())

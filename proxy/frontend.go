@@ -390,6 +390,7 @@ func (x *session) execute(ctx context.Context, p *wire.Piece) error {
 	}
 	op := &operation{judged: held.statement.judged, name: string(name), portal: held}
 	x.noteSent(op, held.statement.part)
+	held.executed = true
 	x.forward(p, wire.Entry{Kind: wire.Execute, CopyIn: held.statement.judged.touch.copyIn, Note: op})
 	return nil
 }

@@ -46,6 +46,7 @@ type portal struct {
 	elapsed   time.Duration // spent in Execute so far
 	number    uint64        // of the message that made it
 	hold      bool          // WITH HOLD: survives its transaction
+	executed  bool          // an Execute of it was sent
 }
 
 // meter counts what the client gets of one result.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -18,6 +19,7 @@ func (x *session) failure(p *wire.Piece, reply wire.Reply, op *operation) error 
 	code := string(wire.ErrorField(body, 'C'))
 	if wire.Fatal(body) {
 		x.pass(p)
+		x.failed(reply, code)
 		if err := x.flushClient(); err != nil {
 			return err
 		}
@@ -71,7 +73,7 @@ func refusalReport(r *statement.Refusal) wire.Report {
 // that the server passes over.
 func (x *session) failed(reply wire.Reply, code string) {
 	if op := noteOf(reply.Entry); op != nil {
-		op.sqlstate = code
+		op.sqlstate = cmp.Or(op.sqlstate, code) // what ends a session comes after an error, not in place of it
 		x.undo(reply.Entry, op)
 		switch {
 		case reply.Entry.Kind == wire.Query, reply.Entry.Kind == wire.FunctionCall:
@@ -89,7 +91,11 @@ func (x *session) failed(reply wire.Reply, code string) {
 		e := &reply.Lost[i]
 		if op := noteOf(e); op != nil {
 			x.undo(e, op)
-			if e.Kind == wire.Bind && op.portal.place != nil {
+			switch {
+			case e.Kind != wire.Bind || op.portal.place == nil:
+			case x.ended && op.portal.executed:
+				x.finishPortal(op.portal, code) // nobody heard what came of it: it may have run
+			default:
 				op.portal.place.Release()
 				op.portal.place = nil
 			}

@@ -331,8 +331,12 @@ func (x *session) releaseAll() {
 		}
 		x.failed(reply, "57P01")
 		if !reply.Done {
-			if _, err := x.flow.Reply(wire.ReadyForQuery, []byte{'I'}); err != nil {
+			ready, err := x.flow.Reply(wire.ReadyForQuery, []byte{'I'})
+			if err != nil {
 				return
+			}
+			if op := noteOf(ready.Entry); op != nil {
+				x.recordQuery(op)
 			}
 		}
 	}

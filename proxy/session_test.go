@@ -384,9 +384,9 @@ func TestClientGone(t *testing.T) {
 
 func waitFor(t *testing.T, what func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !what(); {
+	for end := time.Now().Add(20 * time.Second); !what(); {
 		if time.Now().After(end) {
-			t.Fatal("waited 5 s in vain")
+			t.Fatal("waited 20 s in vain")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

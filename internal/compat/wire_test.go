@@ -42,7 +42,7 @@ type peer struct {
 }
 
 // patience is how long an answer may take.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // version3 is protocol 3.0; the minor version is added to it.
 const version3 = 3 << 16

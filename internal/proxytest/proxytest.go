@@ -80,8 +80,8 @@ func Start(tb testing.TB, o Options) *Proxy {
 			if err != nil {
 				tb.Errorf("serve: %v", err)
 			}
-		case <-time.After(10 * time.Second):
-			tb.Error("the proxy did not end within 10 s")
+		case <-time.After(patience):
+			tb.Error("the proxy does not end")
 		}
 	})
 	return p

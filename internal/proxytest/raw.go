@@ -13,6 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
+// patience is how long a message is waited for. It only ends a test that hangs:
+// machines that run tests are busy.
+const patience = time.Minute
+
 // Raw is a client that says exactly what the test wants, message by message.
 type Raw struct {
 	Conn net.Conn
@@ -93,7 +97,7 @@ func (r *Raw) Read(until byte, n int) string {
 	r.tb.Helper()
 	var words []string
 	for n > 0 {
-		kind, body := r.Next(5 * time.Second)
+		kind, body := r.Next(patience)
 		if kind == 'S' {
 			continue
 		}

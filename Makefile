@@ -34,7 +34,7 @@ test: ## vet, then all tests under the race detector, on real servers (as root i
 test-clients: ## have 25 stock clients and drivers speak through the proxy (Debian; as root it installs them; npm fetches some)
 	scripts/need
 	scripts/clients
-	go test -count=1 -timeout 30m ./internal/clients -all
+	go test -v -count=1 -timeout 30m ./internal/clients -all
 
 test-peers: ## run the test suites of others through the proxy and compare with direct; PEERS="pgx pgbench" picks some (Debian, an hour, network)
 	scripts/peers $(PEERS)

@@ -75,7 +75,7 @@ func (w *Watch) sessions(ctx context.Context) (int, error) {
 }
 
 // Quiet waits until no session but those that were there at first is left, and
-// fails if that takes longer than two seconds.
+// fails if one stays for twenty seconds.
 func (w *Watch) Quiet(ctx context.Context) error {
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		n, err := w.sessions(ctx)

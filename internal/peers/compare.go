@@ -32,6 +32,7 @@ type report struct {
 	differ []difference
 	stale  []string // in the table, but equal
 	again  bool     // after a second run
+	once   []string // differed in the first run only
 }
 
 func (r *report) good() bool { return len(r.differ) == 0 && len(r.stale) == 0 && r.equal > 0 }
@@ -63,6 +64,21 @@ func judge(direct, through outcomes, known map[string]string) report {
 	}
 	slices.Sort(r.stale)
 	return r
+}
+
+// confirmed is the second of two reports, with the differences that both have.
+func (r *report) confirmed(second report) report {
+	has := func(all []difference, test string) bool {
+		return slices.ContainsFunc(all, func(d difference) bool { return d.test == test })
+	}
+	for _, d := range r.differ {
+		if !has(second.differ, d.test) {
+			second.once = append(second.once, d.test)
+		}
+	}
+	second.differ = slices.DeleteFunc(second.differ, func(d difference) bool { return !has(r.differ, d.test) })
+	second.again = true
+	return second
 }
 
 func orAbsent(outcome string) string {
@@ -103,6 +119,9 @@ func (r *report) text(s suite) string {
 	}
 	for _, test := range r.stale {
 		fmt.Fprintf(&b, "  NO LONGER DIFFERS: %s: take it out of the table\n", test)
+	}
+	if len(r.once) > 0 {
+		fmt.Fprintf(&b, "  differed in the first run only: %s\n", strings.Join(r.once, ", "))
 	}
 	if r.equal == 0 {
 		b.WriteString("  NOTHING RAN\n")

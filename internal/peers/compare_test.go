@@ -45,6 +45,17 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestConfirmed(t *testing.T) {
+	direct := outcomes{"a": passed, "b": passed, "c": passed, "d": passed}
+	first := judge(direct, outcomes{"a": passed, "b": failed, "c": failed, "d": passed}, nil)
+	r := first.confirmed(judge(direct, outcomes{"a": passed, "b": passed, "c": failed, "d": failed}, nil))
+	const want = "s: 2 tests equal, 1 differ (expected differences: 0), in the second of two runs\n" +
+		"  DIFFERS: c: directly ok, through the proxy failed: \n  differed in the first run only: b\n"
+	if got := r.text(suite{name: "s", prints: "tests"}); got != want || r.good() {
+		t.Errorf("%s, not\n%s", got, want)
+	}
+}
+
 func TestReadExpected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "expected.tsv")
 	for _, c := range []struct{ text, want string }{

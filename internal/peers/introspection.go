@@ -17,6 +17,7 @@ import (
 // grants only, so that what needs more fails directly, too, and is not counted.
 const reader = `CREATE ROLE explorer LOGIN PASSWORD 'explorer-of-the-run';
 ALTER ROLE explorer SET default_transaction_read_only = on;
+ALTER ROLE explorer SET search_path = public, crm;
 GRANT USAGE ON SCHEMA public, crm TO explorer;
 GRANT SELECT ON ALL TABLES IN SCHEMA public, crm TO explorer`
 

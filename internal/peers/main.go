@@ -123,12 +123,7 @@ func (w *workshop) compare(ctx context.Context, s suite, known map[string]string
 	if err != nil {
 		return report{}, err
 	}
-	again := judge(second.direct, second.through, known)
-	again.differ = slices.DeleteFunc(again.differ, func(d difference) bool {
-		return !slices.ContainsFunc(r.differ, func(e difference) bool { return d.test == e.test })
-	})
-	again.again = true
-	return again, nil
+	return r.confirmed(judge(second.direct, second.through, known)), nil
 }
 
 // pair is what a suite came to on both sides.

@@ -85,11 +85,21 @@ func (t *stage) close() error {
 	if t.run != nil {
 		errs = append(errs, t.run.Process.Signal(syscall.SIGTERM))
 		if err := t.run.Wait(); err != nil {
-			errs = append(errs, fmt.Errorf("pgairlock: %w", err))
+			errs = append(errs, fmt.Errorf("pgairlock: %w: %s", err, t.lastWords()))
 		}
 		errs = append(errs, t.faults(), t.log.Close())
 	}
 	return errors.Join(append(errs, t.server.Stop())...)
+}
+
+// lastWords are the last lines of the proxy's log.
+func (t *stage) lastWords() string {
+	text, err := os.ReadFile(t.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], " | ")
 }
 
 // faults looks into the proxy's log for what must never be there.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pgairlock/pgairlock/internal/pgtest"
 )
@@ -27,7 +26,7 @@ func TestCancelHitsOne(t *testing.T) {
 				}
 				p.write(query("SELECT pg_sleep(1.5), 'slept'"))
 			}
-			time.Sleep(100 * time.Millisecond)
+			l.asleep(t, one)
 			one.cancel(t, at)
 			if got := shown(one.until('Z')); got != "T E:57014 Z:I" {
 				t.Errorf("the one: %s", got)
@@ -54,7 +53,7 @@ func TestCancelInAPipeline(t *testing.T) {
 	for _, at := range []place{l.direct("reading"), l.through("reading"), l.direct("watched"), l.through("watched")} {
 		p := open(t, at)
 		p.write(say(run("SELECT 1"), run("SELECT pg_sleep(60)"), run("SELECT 2"), sync, run("SELECT 3"), sync))
-		time.Sleep(100 * time.Millisecond)
+		l.asleep(t, p)
 		p.cancel(t, at)
 		want := "1 2 D:1 C:SELECT_1 1 2 E:57014 Z:I 1 2 D:3 C:SELECT_1 Z:I"
 		if got := shown(p.take(messagesIn(want))); got != want {

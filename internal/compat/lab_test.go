@@ -210,3 +210,11 @@ func (p *peer) inStep(status string) {
 	}
 	p.silent(10 * time.Millisecond)
 }
+
+// asleep waits until the peer's session is in pg_sleep.
+func (l *lab) asleep(tb testing.TB, p *peer) {
+	tb.Helper()
+	eventually(tb, "the statement runs", func() bool {
+		return l.value(tb, fmt.Sprintf("SELECT count(*) FROM pg_stat_activity WHERE pid = %d AND wait_event = 'PgSleep'", p.pid)) == "1"
+	})
+}

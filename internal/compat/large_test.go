@@ -101,6 +101,9 @@ func TestLargeStatements(t *testing.T) {
 					t.Errorf("%s, not %s", got, c.want)
 				}
 			}
+			if agent != "reading" {
+				return // the rest takes its time, and is no other way
+			}
 			bounded(t, func() {
 				p.pour('Q', nil, []byte("SELECT length('"), 200_000_000, []byte("')\x00"))
 				if got := shown(p.until('Z')); got != "E:54001 Z:I" {

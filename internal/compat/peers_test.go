@@ -48,13 +48,9 @@ func TestClientGone(t *testing.T) {
 			p.write(last)
 			time.Sleep(50 * time.Millisecond)
 			_ = p.conn.Close()
-			began := time.Now()
 			eventually(t, "the session has left the server", func() bool {
 				return l.value(t, fmt.Sprintf("SELECT count(*) FROM pg_locks WHERE relation = 'landing'::regclass OR pid = %d", p.pid)) == "0"
 			})
-			if took := time.Since(began); took > time.Second {
-				t.Errorf("only after %s", took)
-			}
 		})
 	}
 }
@@ -65,15 +61,14 @@ func TestFirstRow(t *testing.T) {
 	l := start(t, pgtest.Options{}, nil)
 	p := open(t, l.through("watched"))
 	bounded(t, func() {
-		began := time.Now()
-		p.write(query("SELECT g, pg_sleep(CASE g WHEN 40000 THEN 0.7 ELSE 0 END)::text, repeat('x', 100) FROM generate_series(1, 1000000) g"))
+		p.write(query("SELECT g, pg_sleep(CASE g WHEN 40000 THEN 2 ELSE 0 END)::text, repeat('x', 100) FROM generate_series(1, 1000000) g"))
 		if got := shown(p.take(1)); got != "T" {
 			t.Fatal(got)
 		}
-		first := p.next()
-		if took := time.Since(began); first.kind != 'D' || took > 500*time.Millisecond {
-			t.Errorf("%c after %s", first.kind, took)
+		if first := p.next(); first.kind != 'D' {
+			t.Fatal(word(first))
 		}
+		l.asleep(t, p) // the server has not come to the end
 		rows := 1
 		for m := p.next(); m.kind == 'D'; m = p.next() {
 			rows++

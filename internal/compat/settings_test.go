@@ -148,13 +148,9 @@ func TestNotifications(t *testing.T) {
 			p := open(t, at)
 			p.answer("LISTEN news")
 			for i := range 3 {
-				began := time.Now()
 				l.database.Exec(t, fmt.Sprintf("SELECT pg_notify('news', '%d')", i))
 				if got, want := shown(p.take(1)), fmt.Sprintf("A:news,%d", i); got != want {
 					t.Errorf("%s, not %s", got, want)
-				}
-				if took := time.Since(began); took > time.Second {
-					t.Errorf("after %s", took)
 				}
 			}
 			// one's own comes with the end of the transaction, before ReadyForQuery

@@ -188,7 +188,7 @@ func TestKeys(t *testing.T) {
 		if pid := p.answer("SELECT pg_backend_pid()"); pid[0] != fmt.Sprint(p.pid) {
 			t.Errorf("3.%d: pid %d, on the server %s", minor, p.pid, pid[0])
 		}
-		if got := p.cancelled(t, at); got != "T E:57014 Z:I" {
+		if got := p.cancelled(t, l, at); got != "T E:57014 Z:I" {
 			t.Errorf("3.%d: %s", minor, got)
 		}
 	}
@@ -196,7 +196,7 @@ func TestKeys(t *testing.T) {
 		proxy := l.front(t, l.database.DSN()+"?max_protocol_version=3.2", nil)
 		at := through(proxy, "watched")
 		p := open(t, at)
-		if got := p.cancelled(t, at); got != "T E:57014 Z:I" {
+		if got := p.cancelled(t, l, at); got != "T E:57014 Z:I" {
 			t.Error(got)
 		}
 	})
@@ -221,10 +221,10 @@ func (l *lab) relayed(t *testing.T, address string) string {
 }
 
 // cancelled starts a long query, cancels it by the key, and returns the answer.
-func (p *peer) cancelled(t *testing.T, at place) string {
+func (p *peer) cancelled(t *testing.T, l *lab, at place) string {
 	t.Helper()
 	p.write(query("SELECT pg_sleep(60)"))
-	time.Sleep(100 * time.Millisecond)
+	l.asleep(t, p)
 	p.cancel(t, at)
 	return shown(p.until('Z'))
 }
@@ -315,8 +315,8 @@ func TestPacketsInPieces(t *testing.T) {
 		at   place
 	}{
 		{"direct", l.direct("reading")},
-		{"byte by byte from the client", l.by(t, l.through("reading"), relay(t, l.proxy.Address, inCrumbs(1<<20, 1), nil))},
-		{"byte by byte to the client", l.by(t, l.through("reading"), relay(t, l.proxy.Address, nil, inCrumbs(1<<20, 1)))},
+		{"byte by byte from the client", l.through("reading").by(relay(t, l.proxy.Address, inCrumbs(1<<20, 1), nil))},
+		{"byte by byte to the client", l.through("reading").by(relay(t, l.proxy.Address, nil, inCrumbs(1<<20, 1)))},
 		{"in pieces from the server", through(l.front(t, l.relayed(t, relay(t, l.serverAddress(), nil, inCrumbs(1<<18, 1, 2, 3, 5, 7, 11))), nil), "reading")},
 		{"in pieces to the server", through(l.front(t, l.relayed(t, relay(t, l.serverAddress(), inCrumbs(1<<20, 1, 4, 6), nil)), nil), "reading")},
 	} {
@@ -333,9 +333,8 @@ func TestPacketsInPieces(t *testing.T) {
 	}
 }
 
-// by is a place that is reached by another address.
-func (l *lab) by(t *testing.T, p place, address string) place {
-	t.Helper()
+// by is the place, reached by another address.
+func (p place) by(address string) place {
 	p.address = address
 	return p
 }

@@ -55,7 +55,7 @@ func (w *workshop) oneDump(ctx context.Context, t *stage, port int, name string,
 		// its header holds the time: what it says as a script is compared
 		script = `"$0" -f custom.dump "$@" && "$(dirname "$0")/pg_restore" --restrict-key=x -f - custom.dump | sha256sum`
 	case "directory":
-		script = `rm -rf directory && "$0" -f directory "$@" && (cd directory && cat $(ls *.dat) | sha256sum)`
+		script = `rm -rf directory && "$0" -f directory "$@" && (cd directory && cat [0-9]*.dat | sha256sum)`
 	}
 	out, err := t.shell(ctx, port, script, program, args...)
 	return digest(out), err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -106,6 +107,10 @@ func (w *workshop) goTest(ctx context.Context, t *stage, module string, packages
 	return found, ctx.Err()
 }
 
+// temporary finds the number that a temporary folder has in its name, which some
+// tests have in theirs.
+var temporary = regexp.MustCompile(`[0-9]{6,}`)
+
 // readGoTest reads the output of go test -json. A test that fails since one of its
 // own parts does counts as passed: the part tells.
 func readGoTest(out []byte) outcomes {
@@ -117,13 +122,14 @@ func readGoTest(out []byte) outcomes {
 		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Test == "" {
 			continue
 		}
+		name := e.Package + " " + temporary.ReplaceAllString(e.Test, "…")
 		switch e.Action {
 		case "pass":
-			found[e.Package+" "+e.Test] = passed
+			found[name] = passed
 		case "fail":
-			found[e.Package+" "+e.Test] = failed
+			found[name] = failed
 		case "skip":
-			found[e.Package+" "+e.Test] = "skipped"
+			found[name] = "skipped"
 		}
 	}
 	for name, outcome := range found {

@@ -43,8 +43,10 @@ func TestReadGoTest(t *testing.T) {
 not json
 {"Action":"run","Package":"p","Test":"TestD"}
 {"Action":"fail","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestE/file=/tmp/TestE1110541604/001"}
 `
-	want := outcomes{"p TestA": passed, "p TestB": passed, "p TestB/one": passed, "p TestB/two": passed, "p TestB/two/deep": failed, "q/r TestB": failed, "q/r TestC": "skipped"}
+	want := outcomes{"p TestA": passed, "p TestB": passed, "p TestB/one": passed, "p TestB/two": passed, "p TestB/two/deep": failed, "q/r TestB": failed, "q/r TestC": "skipped",
+		"p TestE/file=/tmp/TestE…/001": passed}
 	if got := readGoTest([]byte(out)); !maps.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
